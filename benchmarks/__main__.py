@@ -14,21 +14,19 @@ from benchmarks import (
     fanout,
     load,
     memory,
-    opened,
+    page,
     report,
     simulate,
-    store,
 )
 
 PARTS = (
     admit.main,
-    store.main,
     load.main,
     arrivals.main,
     fanout.main,
     memory.main,
     report.main,
-    opened.main,
+    page.main,
     simulate.main,
     checks.main,
     lambda: endpoint.main([]),

@@ -16,6 +16,7 @@ import gevent
 import locust
 from locust import task
 
+from benchmarks._child import scenario_of
 from benchmarks._users import at_work, order_for
 from keyheat.load.run.load import Load, start_load
 from keyheat.load.tables.lifecycle import RunTables
@@ -27,15 +28,13 @@ from keyheat.scenario.keys import shard_keys
 SHARDS, ITEMS_PER_SHARD, ITEM_BYTES = 25, 20, 500
 USERS, QUERIES_PER_S = 4, 500.0
 KEY = "day"
-SCENARIO = {
-    "format": "keyheat.scenario/1",
-    "name": "fanout",
-    "question": "What does it cost to ask all shards at once?",
-    "loadtest": "read_shards",
-    "table": {"name": "fanout", "sort_key": "sk", "provisioned": {"read": 20_000, "write": 20_000}},
-    "keys": {"kind": "uniform", "keys": 1, "shards": SHARDS},
-    "load": {"users": USERS, "requests_per_s": QUERIES_PER_S, "item_bytes": ITEM_BYTES},
-}
+SCENARIO = scenario_of(
+    "fanout",
+    {"provisioned": {"read": 20_000, "write": 20_000}},
+    {"kind": "uniform", "keys": 1, "shards": SHARDS},
+    {"users": USERS, "requests_per_s": QUERIES_PER_S, "item_bytes": ITEM_BYTES},
+    loadtest="read_shards",
+)
 
 
 class _Timed(CollectionReader):

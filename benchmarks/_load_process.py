@@ -1,6 +1,6 @@
-"""One Locust process at full speed: users of one operation, full recording on, never waiting in between.
+"""One Locust process, full recording on: users of one operation at full speed, or constant arrivals of puts.
 
-Run as `python -m benchmarks._load_process TRANSPORT URL SECONDS CPU [OPERATION]`; prints one JSON object.
+Run as `python -m benchmarks._load_process TRANSPORT URL SECONDS CPU OPERATION [ARRIVALS_PER_S]`; prints JSON.
 """
 
 import json
@@ -12,7 +12,9 @@ import gevent
 import locust
 from locust import task
 
+from benchmarks._child import scenario_of
 from benchmarks._users import at_work, order_for
+from keyheat.load.pacer import DROPPED
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS
 from keyheat.load.run.load import start_load
 from keyheat.load.users.operations import BatchUser, ItemUser
@@ -37,26 +39,36 @@ class BatchWriteUser(BatchUser):
         self.batch_write()
 
 
-USERS = 16
+USERS, ARRIVING = 16, 100
 SENT: dict[str, tuple[type[TableUser], int]] = {  # by whom, and how many attempts one request is
     "PutItem": (HotKeyUser, 1),
     "Query": (QueryUser, 1),
     "BatchWriteItem": (BatchWriteUser, BATCH_WRITE_ITEMS),
 }
-SCENARIO = {
-    "format": "keyheat.scenario/1",
-    "name": "null",
-    "question": "How fast is the generator?",
-    "loadtest": "hotkey",
-    "table": {"name": "null", "sort_key": "sk", "provisioned": {"read": 1, "write": 1}},
-    "keys": {"kind": "hot_key", "share": 0.9},
-    "load": {"users": USERS, "requests_per_s": 1e7, "item_bytes": 1000},  # a rate that nobody reaches
-}
+TABLE = {"provisioned": {"read": 1, "write": 1}}
+HOT = {"kind": "hot_key", "share": 0.9}
 
 
-def measure(transport: str, url: str, seconds: float, operation: str = "PutItem") -> dict[str, Any]:
+def arrivals(url: str, per_s: float, seconds: float) -> dict[str, Any]:
+    """Let requests arrive for some seconds."""
+    asked = {"users": ARRIVING, "arrivals": "constant", "requests_per_s": per_s, "duration_s": seconds}
+    environment: Any = locust.env.Environment(user_classes=[HotKeyUser])
+    load = start_load(order_for(scenario_of("null", TABLE, HOT, asked), url, ARRIVING), environment)
+    with at_work(environment, load):
+        gevent.sleep(seconds)
+    health = load.record.health
+    return {
+        "asked": health.demand,
+        "achieved": health.sent,
+        "late_p99_ms": health.late.percentile_us(99) / 1000,
+        "dropped": load.record.counted[DROPPED],
+    }
+
+
+def measure(transport: str, url: str, seconds: float, operation: str) -> dict[str, Any]:
     """Send for some seconds; the first one is not counted."""
-    order = order_for(SCENARIO, url, USERS, transport)
+    asked = {"users": USERS, "requests_per_s": 1e7, "item_bytes": 1000}  # a rate that nobody reaches
+    order = order_for(scenario_of("null", TABLE, HOT, asked), url, USERS, transport)
     user, attempts = SENT[operation]
     environment: Any = locust.env.Environment(user_classes=[user])
     load = start_load(order, environment)
@@ -73,5 +85,11 @@ def measure(transport: str, url: str, seconds: float, operation: str = "PutItem"
 
 
 if __name__ == "__main__":
-    os.sched_setaffinity(0, {int(sys.argv[4])})
-    print(json.dumps(measure(sys.argv[1], sys.argv[2], float(sys.argv[3]), *sys.argv[5:6])))
+    transport, url, seconds, cpu, operation, *rate = sys.argv[1:]
+    os.sched_setaffinity(0, {int(cpu)})
+    measured = (
+        arrivals(url, float(rate[0]), float(seconds))
+        if rate
+        else measure(transport, url, float(seconds), operation)
+    )
+    print(json.dumps(measured))

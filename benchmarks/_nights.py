@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import orjson
 
+from benchmarks._child import scenario_of
 from keyheat.regression.suite import Suite, load_suite
 
 SEEDS: Final = 100  # of a night: more than a case has repetitions
@@ -110,16 +111,8 @@ def _with(raw: Raw, settings: Mapping[str, Any]) -> Raw:
 
 
 def _scenario(name: str, write: float, keys: Raw, load: Raw) -> Raw:
-    return {
-        "format": "keyheat.scenario/1",
-        "name": name,
-        "question": f"Does the table of {name} still take its night?",
-        "loadtest": "hotkey",
-        "table": {"name": name, "sort_key": "sk", "provisioned": {"read": 100, "write": write}},
-        "keys": {"kind": "hot_key", "keys": 1_000, **keys},
-        "attributes": {"customer": {"count": 5_000}},
-        "load": load,
-    }
+    table, hot = {"provisioned": {"read": 100, "write": write}}, {"kind": "hot_key", "keys": 1_000, **keys}
+    return scenario_of(name, table, hot, load, attributes={"customer": {"count": 5_000}})
 
 
 def changes_on(days: tuple[int, int, int], write: float, lowered: float, hot: float) -> dict[int, Change]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from benchmarks._child import scenario_of
 from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.runfiles import FileProblem, write_atomically
 from keyheat.scenario.scenario import scenario_from_dict
@@ -25,15 +26,8 @@ EVEN: Final = {"kind": "uniform", "keys": 10_000}
 
 
 def _scenario(name: str, table: Mapping[str, Any], keys: Mapping[str, Any], per_s: float) -> dict[str, Any]:
-    return {
-        "format": "keyheat.scenario/1",
-        "name": name,
-        "question": "Does it still take what it took?",
-        "loadtest": "hotkey",
-        "table": {"name": f"keyheat-{name}", "sort_key": "sk", **table},
-        "keys": keys,
-        "load": {"users": 20, "requests_per_s": per_s, "duration_s": 6, "item_bytes": 1_000},
-    }
+    load = {"users": 20, "requests_per_s": per_s, "duration_s": 6, "item_bytes": 1_000}
+    return scenario_of(name, {"name": f"keyheat-{name}", **table}, keys, load)
 
 
 def _hot(share: float) -> dict[str, Any]:

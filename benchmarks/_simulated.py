@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from benchmarks._child import scenario_of
 from keyheat.analysis.measurement import TAKEN, RunMeasured
 from keyheat.analysis.measures import MEASURES
 from keyheat.analysis.run_result import traffic_of
@@ -25,17 +26,8 @@ AT: Final = datetime(2026, 12, 1, tzinfo=UTC)
 def _scenario(
     name: str, write: float, keys: Mapping[str, Any], per_s: float, seconds: float
 ) -> dict[str, Any]:
-    return {
-        "format": "keyheat.scenario/1",
-        "name": name,
-        "question": "Does it still take what it took?",
-        "loadtest": "hotkey",
-        "table": {"name": name, "sort_key": "sk", "provisioned": {"read": 100, "write": write}},
-        "keys": keys,
-        "load": {
-            "requests_per_s": per_s, "duration_s": seconds, "item_bytes": SIZES, "arrivals": "poisson",
-        },
-    }  # fmt: skip
+    load = {"requests_per_s": per_s, "duration_s": seconds, "item_bytes": SIZES, "arrivals": "poisson"}
+    return scenario_of(name, {"provisioned": {"read": 100, "write": write}}, keys, load)
 
 
 def _hot(share: float) -> dict[str, Any]:

@@ -4,7 +4,6 @@ One Locust process on one core, full recording, against a null server on the oth
 """
 
 import sys
-from typing import Any
 
 from benchmarks._child import measured_by
 from benchmarks._table import Row, show
@@ -15,17 +14,13 @@ RATES = (1_000, 5_000)
 WITHIN_PERCENT = 2.0
 
 
-def measure(url: str, per_s: int) -> dict[str, Any]:
-    """One run of constant arrivals, in a process of its own."""
-    return measured_by("_arrivals_process", url, f"{per_s}", f"{SECONDS:g}", GENERATOR_CPU)
-
-
 def rows() -> list[Row]:
     """Measure each rate."""
     made = []
     with null_server() as url:
         for per_s in RATES:
-            found = measure(url, per_s)
+            asked = ("signed", url, f"{SECONDS:g}", GENERATOR_CPU, "PutItem", f"{per_s}")
+            found = measured_by("_load_process", *asked)
             what = f"{per_s:,} arrivals/s"
             sent = f"{found['achieved']:,.0f} of {found['asked']:,.0f} requests"
             off_percent = abs(found["achieved"] / found["asked"] - 1) * 100

@@ -20,11 +20,6 @@ GENERATOR_CPU, SERVER_CPU = 0, 1
 MOST_TIMES = 2.0
 
 
-def measure(url: str, kind: str) -> dict[str, Any]:
-    """One turn of one kind of read, in a process of its own."""
-    return measured_by("_fanout_process", url, kind, f"{SECONDS:g}", str(GENERATOR_CPU))
-
-
 def rows() -> list[Row]:
     """Measure both kinds in turns."""
     turns: dict[str, list[dict[str, Any]]] = {"collections": [], "shards": []}
@@ -32,7 +27,8 @@ def rows() -> list[Row]:
         os.sched_setaffinity(endpoint.pid, {SERVER_CPU})
         for _ in range(TURNS):
             for kind, results in turns.items():
-                results.append(measure(endpoint.url, kind))
+                asked = (endpoint.url, kind, f"{SECONDS:g}", str(GENERATOR_CPU))
+                results.append(measured_by("_fanout_process", *asked))
 
     def middle(kind: str, name: str) -> float:
         return float(median(result[name] for result in turns[kind]))

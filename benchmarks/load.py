@@ -9,13 +9,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-from benchmarks._child import measured_by
+from benchmarks._child import ROOT, measured_by
 from benchmarks._table import Row, show
 
-ROOT = Path(__file__).parents[1]
 TURNS, SECONDS = 3, 4.0
 MORE_TURNS, MORE_SECONDS = 2, 3.0
 SIGNED_AT_LEAST = {"PutItem": 7_000.0}
@@ -48,11 +45,6 @@ def null_server(operation: str = "PutItem") -> Iterator[str]:
         child.stdout.close()
 
 
-def measure(transport: str, url: str, seconds: float, operation: str = "PutItem") -> dict[str, Any]:
-    """One turn of one transport, in a process of its own."""
-    return measured_by("_load_process", transport, url, f"{seconds:g}", GENERATOR_CPU, operation)
-
-
 def rows() -> list[Row]:
     """Measure both transports in turns, operation by operation."""
     return [
@@ -64,9 +56,10 @@ def rows() -> list[Row]:
 
 def compared(operation: str, turns: int, seconds: float) -> list[Row]:
     """One operation by both transports."""
+    asked = (f"{seconds:g}", GENERATOR_CPU, operation)
     with null_server(operation) as url:
         results = [
-            (transport, measure(transport, url, seconds, operation))
+            (transport, measured_by("_load_process", transport, url, *asked))
             for _ in range(turns)
             for transport in ("signed", "boto3")
         ]

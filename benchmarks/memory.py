@@ -6,20 +6,18 @@ simulated minute fills what is bounded; what the second adds is what every furth
 
 import gc
 import json
-import subprocess
 import sys
-from pathlib import Path
 from random import Random
 from time import perf_counter
 
 import psutil
 
+from benchmarks._child import measured_by
 from benchmarks._table import Row, show
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.run.load import WINDOW_SETTLES_S
 
-ROOT = Path(__file__).parents[1]
 ATTEMPTS_PER_S, KEYS, THROTTLED_SHARE = 8_000, 1_000_000, 0.05
 MINUTES = 2
 MOST_MB, MOST_MB_PER_MINUTE = 300, 6
@@ -66,10 +64,7 @@ def child() -> None:
 
 def rows() -> list[Row]:
     """Measure in a process of its own, so that nothing else is in its memory."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory", "child"], cwd=ROOT, check=True, stdout=subprocess.PIPE
-    )
-    found = json.loads(done.stdout)
+    found = measured_by("memory", "child")
     *_, before, after = found["minutes_mb"]
     attempts = MINUTES * 60 * ATTEMPTS_PER_S
     return [

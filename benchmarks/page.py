@@ -1,17 +1,21 @@
-"""The page of 24 hours at one-second steps, in headless Chromium: its size, and how smoothly it goes.
+"""Reports in headless Chromium: how much they are, when they rest, how smoothly they go.
 
-python -m benchmarks.page
+python -m benchmarks.page       the report of one run as a slow phone opens it
+python -m benchmarks.page day   that of 24 hours at one-second steps
 """
 
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +27,27 @@ from keyheat.show.report import write_report
 from tools.samples.cases import HOT_KEY
 from tools.samples.make import make_run
 
-DAY_S = 86_400
+SLOWDOWN: Final = 6
+TIMES: Final = 5
+SIZES: Final = {
+    "phone": {"width": 390, "height": 844},
+    "desk": {"width": 1280, "height": 844},
+    "tall desk": {"width": 1280, "height": 1080},
+}
+CHROMIUM: Final = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
+WATCHED: Final = """
+window.held = [];
+const keep = list => window.held.push(...list.getEntries().map(one => [one.startTime, one.duration]));
+new PerformanceObserver(keep).observe({type: "longtask", buffered: true});"""
+RESTED: Final = """async quiet_ms => {
+    const end = () => Math.max(0, ...window.held.map(([start, took]) => start + took));
+    while (performance.now() - end() < quiet_ms) await new Promise(done => setTimeout(done, 50));
+    return [end(), Math.max(0, ...window.held.map(([, took]) => took))];
+}"""
+QUIET_MS: Final = 3_000
+"""Without a task of 50 ms and more: then the page is taken to rest."""
+
+DAY_S: Final = 86_400
 FRAMES = """async () => {
   const gaps = []; let last = performance.now(), going = true;
   const tasks = []; const watch = new PerformanceObserver(list => tasks.push(...list.getEntries().map(e => e.duration)));
@@ -84,27 +108,70 @@ def seen(page: Any) -> list[Row]:
     ]  # fmt: skip
 
 
-def main() -> int:
-    """Measure and print; 0 where every bound is kept."""
+def _opened(page: Path) -> list[Row]:
+    """Medians of several openings, each in a browser that has seen nothing."""
+    rows = []
+    with browsing() as browser:
+        for name, size in SIZES.items():
+            rested, longest = zip(*(_once(browser, page, size) for _ in range(TIMES)), strict=True)
+            said = f"{name}, median of {TIMES}"
+            rows += [
+                Row(what=f"interactive: no long task after ({said})", measured=median(rested), unit="s",
+                    at_most=3),
+                Row(what=f"longest task until then ({said})", measured=median(longest), unit="s"),
+            ]  # fmt: skip
+    return rows
+
+
+def _once(browser: Any, page: Path, size: dict[str, int]) -> tuple[float, float]:
+    """Seconds until the last long task has ended, and of the longest."""
+    context = browser.new_context(viewport=size)
+    tab = context.new_page()
+    session = context.new_cdp_session(tab)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+    tab.add_init_script(WATCHED)
+    tab.goto(page.as_uri(), wait_until="commit")
+    rested_ms, longest_ms = tab.evaluate(RESTED, QUIET_MS)
+    context.close()
+    return rested_ms / 1e3, longest_ms / 1e3
+
+
+@contextmanager
+def browsing() -> Iterator[Any]:
+    """Chromium without a window."""
     from playwright.sync_api import sync_playwright
 
-    chromium = os.environ.get("KEYHEAT_CHROMIUM") or shutil.which("chromium")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        run_dir = day(Path(folder))
-        began = perf_counter()
-        path = write_report(run_dir, datetime.now(UTC))
-        took_s = perf_counter() - began
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield browser
+        browser.close()
+
+
+def of_a_day(folder: Path) -> list[Row]:
+    """The page of a day, scrolled through."""
+    run_dir, began = day(folder), perf_counter()
+    path = write_report(run_dir, datetime.now(UTC))
+    took_s = perf_counter() - began
+    with browsing() as browser:
         page = browser.new_page(viewport={"width": 1100, "height": 900})
         page.goto(path.as_uri(), wait_until="commit")
-        rows = [
-            Row(what="report.html", measured=path.stat().st_size / 1e6, unit="MB", at_most=1.6),
-            Row(what="to write it", measured=took_s, unit="s"),
-            *seen(page),
-        ]
-        browser.close()
-    return 0 if show("The page of a day at one-second steps", rows) else 1
+        return [_size_of(path), Row(what="to write it", measured=took_s, unit="s"), *seen(page)]
+
+
+def _size_of(page: Path) -> Row:
+    return Row(what="report.html", measured=page.stat().st_size / 1e6, unit="MB", at_most=1.6)
+
+
+def main(*words: str) -> int:
+    """Measure and print; 0 where every bound is kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        if words == ("day",):
+            return 0 if show("The page of a day at one-second steps", of_a_day(Path(folder))) else 1
+        page = write_report(make_run(HOT_KEY, Path(folder) / "run"), datetime.now(UTC))
+        rows = [_size_of(page), *(_opened(page) if CHROMIUM else ())]
+    return 0 if show(f"A report opened by a browser {SLOWDOWN} times slower", rows) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

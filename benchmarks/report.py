@@ -3,16 +3,15 @@
 python -m benchmarks.report
 """
 
-import os
 import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 
 import pyarrow.parquet as pq
 
+from benchmarks._child import spent_by
 from benchmarks._table import Row, show
 from tools.samples.cases import HOT_KEY
 from tools.samples.make import make_run
@@ -48,29 +47,18 @@ MINUTES = Path("tests") / "analysis" / "examples" / "minutes-below-provisioned.j
 TIMES = 5
 
 
-def measure(program: str, run_dir: Path) -> tuple[float, float]:
-    """Seconds and highest memory in MB of one Python process, from its start to its end."""
-    begin = perf_counter()
-    pid = os.posix_spawn(sys.executable, [sys.executable, "-c", program, str(run_dir)], dict(os.environ))
-    _, status, used = os.wait4(pid, 0)
-    if status:
-        raise RuntimeError(f"the process ended with status {os.waitstatus_to_exitcode(status)}")
-    kib = used.ru_maxrss if sys.platform != "darwin" else used.ru_maxrss / 1024
-    return perf_counter() - begin, kib * 1024 / 1e6
-
-
 def main() -> int:
     """Measure and print; 0 where every bound is kept."""
     case = replace(HOT_KEY, demand_per_s=1_425, hot_share=0.9)
     with tempfile.TemporaryDirectory() as folder:
         run_dir = make_run(case, Path(folder) / "run", seconds=HOUR_S)
         throttles = pq.read_metadata(run_dir / "throttles.parquet").num_rows
-        collect_s, collect_mb = measure(COLLECT, run_dir)
-        analyze_s, analyze_mb = measure(ANALYZE, run_dir)
-        report_s, report_mb = measure(REPORT, run_dir)
-        frames_s, frames_mb = measure(FRAMES, run_dir)
+        collect_s, _, collect_mb = spent_by(COLLECT, str(run_dir))
+        analyze_s, _, analyze_mb = spent_by(ANALYZE, str(run_dir))
+        report_s, _, report_mb = spent_by(REPORT, str(run_dir))
+        frames_s, _, frames_mb = spent_by(FRAMES, str(run_dir))
         most_mb = max(collect_mb, analyze_mb, report_mb, frames_mb)
-        by_hand_s = median(measure(BY_HAND, MINUTES)[0] for _ in range(TIMES))
+        by_hand_s = median(spent_by(BY_HAND, str(MINUTES))[0] for _ in range(TIMES))
         size_mb = (run_dir / "report.html").stat().st_size / 1e6
     rows = [
         Row(what="throttled attempts in the run", measured=throttles, unit="rows", at_least=THROTTLES),

@@ -4,20 +4,17 @@ python -m benchmarks.simulate
 """
 
 import json
-import os
 import resource
-import subprocess
 import sys
-from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+from benchmarks._child import measured_by, scenario_of
 from benchmarks._table import Row, show
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.simulator.folder import seconds_table
 from keyheat.simulator.simulate import simulate
 
-ROOT = Path(__file__).parents[1]
 HOUR_S = 3_600
 WRITES_PER_S, KEYS, PARTITIONS = 50_000, 1_000_000, 100
 UNITS_PER_PARTITION = 1_000
@@ -53,32 +50,14 @@ def measure(
     keys: dict[str, Any], *, partitions: int = PARTITIONS, hours: float = 1, item_bytes: Any = 1_000
 ) -> dict[str, float]:
     """What one scenario takes, in a process of its own on one core: numpy is told not to use more."""
-    raw = {
-        "format": "keyheat.scenario/1",
-        "name": "hour",
-        "question": "What does an hour cost to simulate?",
-        "loadtest": "hotkey",
-        "table": {
-            "name": "hour",
-            "provisioned": {"read": 1, "write": partitions * UNITS_PER_PARTITION - 1},
-        },
-        "keys": keys,
-        "load": {
-            "requests_per_s": WRITES_PER_S,
-            "duration_s": hours * HOUR_S,
-            "item_bytes": item_bytes,
-            "arrivals": "poisson",
-        },
+    table = {"sort_key": None, "provisioned": {"read": 1, "write": partitions * UNITS_PER_PARTITION - 1}}
+    load = {
+        "requests_per_s": WRITES_PER_S,
+        "duration_s": hours * HOUR_S,
+        "item_bytes": item_bytes,
+        "arrivals": "poisson",
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.simulate", "child", json.dumps(raw)],
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-    )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    return measured_by("simulate", "child", json.dumps(scenario_of("hour", table, keys, load)))
 
 
 def rows() -> list[Row]:

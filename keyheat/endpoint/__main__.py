@@ -68,15 +68,28 @@ def serve(options: EndpointOptions) -> int:
     )
     regions = Regions(service)
     try:
-        _prepare(regions, options)
+        if options.faults is not None:  # the readers of files are loaded for them alone
+            from keyheat.endpoint.faultrules import load_rules
+            from keyheat.endpoint.faults import Faults
+
+            regions.set_faults(Faults(load_rules(options.faults), clock()))
+        if options.contents != Contents():
+            from keyheat.endpoint.contents import fill
+
+            fill(regions, options.contents)
     except ValueError as error:
         print(error, file=sys.stderr)
         return WRONG_USE
     hosts = Hosts(frozenset(filter(None, (options.host, *options.allow_host))))
     router = Router(regions, hosts=hosts, clock=clock)
     bounds = ClientBounds(connections=_connections(ClientBounds().connections))
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):  # there is no uvloop for Windows; Python's own loop is slower
+        import uvloop
+
+        loop_factory = uvloop.new_event_loop
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
             return runner.run(_serve(options, bounds, router))
     except OSError as error:
         where, why = f"port {options.port} on {options.host}", error.strerror or error
@@ -87,23 +100,14 @@ def serve(options: EndpointOptions) -> int:
         return WRONG_USE
 
 
-def _prepare(regions: Regions, options: EndpointOptions) -> None:
-    """Set rules and contents from files, whose readers are loaded for them alone. Raises `ValueError`."""
-    if options.faults is not None:
-        from keyheat.endpoint.faultrules import load_rules
-        from keyheat.endpoint.faults import Faults
-
-        regions.set_faults(Faults(load_rules(options.faults), regions.home.clock()))
-    if options.contents != Contents():
-        from keyheat.endpoint.contents import fill
-
-        fill(regions, options.contents)
-
-
 async def _serve(options: EndpointOptions, bounds: ClientBounds, router: Router) -> int:
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
-    _watch_signals(loop, told_to_stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, told_to_stop.set)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(told_to_stop.set))
     if options.exit_with_stdin:
         _watch_stdin(loop, told_to_stop)
     housekeeping = Housekeeping()
@@ -135,24 +139,6 @@ def _watch_stdin(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
         loop.add_reader(0, read)
     except NotImplementedError:  # Windows' loop reads no pipe that it did not open
         threading.Thread(target=read_on, daemon=True).start()
-
-
-def _watch_signals(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(number, ended.set)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(ended.set))
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's, where it is installed: it has none for Windows. None: Python's own, which is slower."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory
 
 
 OTHER_FILES: Final = 64

@@ -18,7 +18,6 @@ from keyheat.addresses import OPEN_MINUTE
 from keyheat.endpoint.errors import CORAL, ServiceError
 from keyheat.endpoint.http import Headers, response
 from keyheat.endpoint.itemkeys import key_texts
-from keyheat.endpoint.keycounts import InsightRule
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import ACCOUNT, MetricKey, Regions, Series, Service, by_period
 from keyheat.model.limits import INSIGHT_CONTRIBUTORS, MINUTE_S
@@ -87,7 +86,16 @@ def get_metric_data(service: Service, request: Request, until_s: int) -> Answer:
             table = dict(_key(stat["Metric"]).dimensions).get("TableName", ACCOUNT)
             if table not in tables:
                 tables[table] = service.metrics.series(start_s, end_s, until_s, table)
-            results.append(_result(query, _values(stat, tables[table])[::step]))
+            values = _values(stat, tables[table])[::step]
+            results.append(
+                {
+                    "Id": query["Id"],
+                    "Label": query.get("Label") or stat["Metric"].get("MetricName"),
+                    "Timestamps": [datetime.fromtimestamp(start_s, UTC) for start_s, _ in values],
+                    "Values": [value for _, value in values],
+                    "StatusCode": "Complete",
+                }
+            )
     return {"MetricDataResults": results, "Messages": []}
 
 
@@ -121,16 +129,6 @@ def _values(stat: Request, series: Series) -> list[tuple[int, float]]:
     return [(start_s, float(value)) for start_s, value in values if value is not None]
 
 
-def _result(query: Request, values: list[tuple[int, float]]) -> Answer:
-    return {
-        "Id": query["Id"],
-        "Label": query.get("Label") or query["MetricStat"]["Metric"].get("MetricName"),
-        "Timestamps": [datetime.fromtimestamp(start_s, UTC) for start_s, _ in values],
-        "Values": [value for _, value in values],
-        "StatusCode": "Complete",
-    }
-
-
 def get_metric_statistics(service: Service, request: Request, until_s: int) -> Answer:
     """GetMetricStatistics: one metric; periods begin at the StartTime. Percentiles have no datapoints."""
     start_s, end_s = span_of(request)
@@ -162,7 +160,7 @@ def list_metrics(service: Service, request: Request, until_s: int) -> Answer:
     """ListMetrics: those with a datapoint in the last two weeks, or in the last three hours."""
     now_s = service.clock()
     span_s = RECENT_S if request.get("RecentlyActive") else LISTED_S
-    filters = [(dimension["Name"], dimension.get("Value")) for dimension in request.get("Dimensions") or ()]
+    filters = {(dimension["Name"], dimension.get("Value")) for dimension in request.get("Dimensions") or ()}
     keys = service.metrics.series(now_s - span_s, now_s, until_s)
     if request.get("Namespace") not in (None, NAMESPACE):
         keys = {}
@@ -174,15 +172,10 @@ def list_metrics(service: Service, request: Request, until_s: int) -> Answer:
                 "Dimensions": [{"Name": name, "Value": value} for name, value in key.dimensions],
             }
             for key in sorted(keys)
-            if request.get("MetricName") in (None, key.name) and _matches(key, filters)
+            if request.get("MetricName") in (None, key.name)
+            and filters <= {*key.dimensions, *((name, None) for name, _ in key.dimensions)}
         ]
     }
-
-
-def _matches(key: MetricKey, filters: list[tuple[str, str | None]]) -> bool:
-    """Whether the metric has every dimension of the filters, with any value where none is named."""
-    of_key = dict(key.dimensions)
-    return all(name in of_key and value in (None, of_key[name]) for name, value in filters)
 
 
 def get_insight_rule_report(service: Service, request: Request, until_s: int) -> Answer:
@@ -194,7 +187,12 @@ def get_insight_rule_report(service: Service, request: Request, until_s: int) ->
         raise invalid(f"The parameter MaxContributorCount must be between 1 and {INSIGHT_CONTRIBUTORS}.")
     if request.get("OrderBy") not in (None, "Sum") or request.get("Metrics"):
         raise invalid("The local endpoint orders a report by Sum, and adds no Metrics to it.")
-    rule = _rule(service, request["RuleName"])
+    watches = (watch for table in service.catalog for watch in table.insights.watches.values())
+    rules = {rule.name: rule for watch in watches for rule in watch.rules.values()}
+    rule = rules.get(request["RuleName"])
+    if rule is None:
+        message = f"Rule {request['RuleName']} does not exist."
+        raise ServiceError("ResourceNotFoundException", message, status=404)
     minutes = [minute for minute in sorted(rule.minutes) if start_s <= minute < min(end_s, until_s)]
     by_key: dict[bytes, dict[int, float]] = {}
     for minute in minutes:
@@ -209,28 +207,18 @@ def get_insight_rule_report(service: Service, request: Request, until_s: int) ->
         "AggregationStatistic": "COUNT" if rule.kind == "PKT" else "SUM",
         "AggregateValue": float(sum(minute.values.total for minute in counts)),
         "ApproximateUniqueCount": max([len(by_key), *(minute.contributors for minute in counts)]),
-        "Contributors": [_contributor(rule, key, values) for key, values in ranked[:most]],
-        "MetricDatapoints": [],
-    }
-
-
-def _rule(service: Service, name: str) -> InsightRule:
-    for table in service.catalog:
-        for watch in table.insights.watches.values():
-            for rule in watch.rules.values():
-                if rule.name == name:
-                    return rule
-    raise ServiceError("ResourceNotFoundException", f"Rule {name} does not exist.", status=404)
-
-
-def _contributor(rule: InsightRule, key: bytes, values: dict[int, float]) -> Answer:
-    return {
-        "Keys": key_texts(rule.keys, key),
-        "ApproximateAggregateValue": sum(values.values()),
-        "Datapoints": [
-            {"Timestamp": datetime.fromtimestamp(start_s, UTC), "ApproximateValue": value}
-            for start_s, value in values.items()
+        "Contributors": [
+            {
+                "Keys": key_texts(rule.keys, key),
+                "ApproximateAggregateValue": sum(values.values()),
+                "Datapoints": [
+                    {"Timestamp": datetime.fromtimestamp(at_s, UTC), "ApproximateValue": value}
+                    for at_s, value in values.items()
+                ],
+            }
+            for key, values in ranked[:most]
         ],
+        "MetricDatapoints": [],
     }
 
 
@@ -274,22 +262,16 @@ class CloudWatch:
         service, operation = self.regions.signed_for(headers), OPERATIONS.get(name)
         if operation is None:
             raise ServiceError("InvalidAction", f"The local endpoint has no operation {name}.")
-        request = _parsed(body)
+        try:
+            request = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            request = None
+        if not isinstance(request, Mapping):
+            message = "The body cannot be read: not a JSON object"
+            raise ServiceError("SerializationException", message, prefix=CORAL)
         check_shape(name, request, "cloudwatch")
         now_s = service.clock()
         service.metrics.note_tables(service.catalog, now_s)
         # A run whose load is over need not wait for the end of its last minute.
         shows_open = OPEN_MINUTE.lower().encode() in headers
         return operation(service, request, (int(now_s // MINUTE_S) + shows_open) * MINUTE_S)
-
-
-def _parsed(body: bytes) -> Request:
-    try:
-        request = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        request = None
-    if not isinstance(request, Mapping):
-        raise ServiceError(
-            "SerializationException", "The body cannot be read: not a JSON object", prefix=CORAL
-        )
-    return request

@@ -8,13 +8,18 @@ A snapshot is lines of JSON, one for each table, and after it one for each of it
     {"region": "us-east-1", "create": ...}
 
 Of capacity it has what is stated, and not what was spent or split: a table that is read back is as new. Items
-that are put back cost nothing, and appear in no stream.
+that are put back cost nothing, and appear in no stream. A table is described as other tools print it:
+
+    aws dynamodb describe-table                 {"Table": {...}}
+    aws dynamodb create-table                   {"TableDescription": {...}}
+    aws dynamodb create-table --cli-input-json  {"TableName": ..., "KeySchema": ...}
+    several of either                           [...], {"Tables": [...]}
 """
 
 import gzip
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from io import BytesIO
@@ -24,19 +29,19 @@ from typing import Any, Final
 import orjson
 
 from keyheat.bounds import parsed_json, unmarked
-from keyheat.endpoint.descriptions import creation_of, described_tables, region_of
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key
 from keyheat.endpoint.items.capacity import check_size
 from keyheat.endpoint.itemstore import json_of
 from keyheat.endpoint.options import Contents
-from keyheat.endpoint.requests import check_shape
+from keyheat.endpoint.requests import Shape, check_shape, shape_of
 from keyheat.endpoint.service import Context, Regions, Service
-from keyheat.endpoint.tables.catalog import Catalog, Table
+from keyheat.endpoint.tables.catalog import Catalog, Table, region_in
 from keyheat.endpoint.tables.create import create_table
 from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.values import check_item
 from keyheat.inputs import read_file
+from keyheat.validation import suggest, table_in
 
 FORMAT: Final = "keyheat.snapshot/1"
 ACCEPTED: Final = f"accepted is what GET /_keyheat/snapshot gives, which begins with its format, {FORMAT}"
@@ -57,9 +62,9 @@ def fill(regions: Regions, contents: Contents) -> None:
     """Fill an endpoint from files, which are read whole. Raises `ContentsError`."""
     wrong: list[str] = []
     if contents.snapshot is not None:
-        wrong += _problems(contents.snapshot, lambda content: restore(regions, content))
+        wrong += _problems(contents.snapshot, partial(restore, regions))
     for path in contents.table:
-        wrong += _problems(path, lambda content: _create_tables(regions, content), MOST_TABLES_BYTES)
+        wrong += _problems(path, partial(_create_tables, regions), MOST_TABLES_BYTES)
     for table, path in () if wrong else contents.seed_items:
         wrong += _problems(path, partial(_seed, regions, table, path))
     if wrong:
@@ -94,7 +99,8 @@ def _create_tables(regions: Regions, content: bytes) -> None:
     """Create each described table in the Region that its ARN names, else at home. Raises `ValueError`."""
     wrong = []
     for table in described_tables(parsed_json(content)):
-        region = region_of(table) or regions.home.region
+        region = region_in(str(table.get("TableArn", ""))) or regions.home.region
+        region = regions.home.region if region == OF_DYNAMODB_LOCAL else region
         try:
             created(regions.named(region), creation_of(table))
         except ServiceError as error:
@@ -127,17 +133,12 @@ def snapshot(regions: Regions) -> bytes:
     tables = [table for service in regions for table in service.catalog]
     lines = [orjson.dumps({"format": FORMAT, "tables": len(tables)})]
     for table in tables:
-        lines += _lines(table, regions.home.clock())
+        creation = creation_of(describe(table, regions.home.clock()))
+        creation["Tags"] = [{"Key": key, "Value": value} for key, value in table.tags.items()]
+        about = {"time_to_live": table.time_to_live, "items": len(table.items)}
+        lines.append(orjson.dumps({"region": table.region, "create": creation, **about}))
+        lines += [json_of(table.items.items[key]) for key in table.items.items.between(b"", None)]
     return b"\n".join(lines) + b"\n"
-
-
-def _lines(table: Table, now_s: float) -> Iterator[bytes]:
-    creation = creation_of(describe(table, now_s))
-    creation["Tags"] = [{"Key": key, "Value": value} for key, value in table.tags.items()]
-    about = {"time_to_live": table.time_to_live, "items": len(table.items)}
-    yield orjson.dumps({"region": table.region, "create": creation, **about})
-    for key in table.items.items.between(b"", None):
-        yield json_of(table.items.items[key])
 
 
 def restore(regions: Regions, content: bytes) -> None:
@@ -209,7 +210,7 @@ def created(service: Service, request: dict[str, Any]) -> Table:
 
 
 def put_items(table: Table, lines: Iterable[tuple[int, bytes]], now_s: float) -> tuple[int, int]:
-    """Put every line, with its number, into a table: how many, and how many replaced one with the same key.
+    """Put lines, with their numbers, for nothing: how many, and how many replaced one with the same key.
 
     Raises `ValueError` with what is wrong with lines.
     """
@@ -218,29 +219,24 @@ def put_items(table: Table, lines: Iterable[tuple[int, bytes]], now_s: float) ->
     for number, line in lines:
         if line.strip():
             try:
-                replaced += _put(table, _item_of(line), now_s)
-                count += 1
+                item = check_item(_item_of(line))
+                key = checked_item_key(table.schema.keys, item)
+                check_index_keys(table.schema.indexes, item)
+                change = table.items.plan(key, table.items.get(key[0]), item)
+                check_size(change)
             except (ServiceError, ValueError) as error:
                 wrong_type = isinstance(error, ServiceError) and error.code == "SerializationException"
                 wrong.append(f"{error}{'; ' + FORM if wrong_type else ''} @ line {number:,}")
                 if len(wrong) == MOST_SHOWN:
                     break
+                continue
+            table.items.apply(change)
+            table.model.grown(key[1], change.new_bytes - change.old_bytes, now_s)
+            replaced += change.old is not None
+            count += 1
     if wrong:
         raise ValueError("\n".join(wrong))
     return count, replaced
-
-
-def _put(table: Table, parsed_line: Any, now_s: float) -> bool:
-    """Put an item for nothing; whether it replaced one with its key. Raises `ServiceError`."""
-    item = check_item(parsed_line)
-    key = checked_item_key(table.schema.keys, item)
-    check_index_keys(table.schema.indexes, item)
-    before = table.items.get(key[0])
-    change = table.items.plan(key, before, item)
-    check_size(change)
-    table.items.apply(change)
-    table.model.grown(key[1], change.new_bytes - change.old_bytes, now_s)
-    return before is not None
 
 
 def _item_of(line: bytes) -> Any:
@@ -251,12 +247,109 @@ def _item_of(line: bytes) -> Any:
     if not isinstance(parsed_line, dict):
         raise ValueError(f"no item; {FORM}")
     # As an export to S3 has it: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataExport.Output.html
-    wrapped = set(parsed_line) == {"Item"} and isinstance(parsed_line["Item"], dict)
-    if not wrapped or _is_value(parsed_line["Item"]):
-        return parsed_line
-    return parsed_line["Item"]
+    inner = parsed_line["Item"] if set(parsed_line) == {"Item"} else None
+    if not isinstance(inner, dict) or [type(value) is dict for value in inner.values()] == [False]:
+        return parsed_line  # also of a table whose only attribute is called Item
+    return inner
 
 
-def _is_value(content: dict[str, Any]) -> bool:
-    """Whether this is an attribute's value, of a table whose only attribute is called Item."""
-    return len(content) == 1 and not isinstance(next(iter(content.values())), dict)
+Body = dict[str, Any]
+KEPT: Final = (
+    "TableName", "AttributeDefinitions", "KeySchema", "BillingMode", "StreamSpecification", "Tags",
+    "DeletionProtectionEnabled", "TableClass", "ProvisionedThroughput", "OnDemandThroughput",
+    "WarmThroughput", "GlobalSecondaryIndexes", "LocalSecondaryIndexes",
+)  # fmt: skip
+CREATION: Final = "CreateTableInput"
+OF_DYNAMODB_LOCAL: Final = "ddblocal"
+"""In its ARNs, whatever Region a client is set to."""
+FORMS: Final = (
+    "what describe-table or create-table prints, or what create-table takes as --cli-input-json, or a list "
+    "of such"
+)
+
+
+def described_tables(content: object) -> list[Body]:
+    """The tables that a file describes. Raises `ValueError` where it has none."""
+    if isinstance(content, Mapping) and isinstance(content.get("Tables"), list):
+        content = content["Tables"]
+    tables: list[Any] = [table_in(entry) for entry in (content if isinstance(content, list) else [content])]
+    wrong = [
+        f"{text} @ $[{number}]{path_in}"
+        for number, entry in enumerate(tables)
+        for text, path_in in _wrong(entry)
+    ]
+    if wrong or not tables:
+        raise ValueError("\n".join(wrong) or f"no table; accepted is {FORMS} @ $")
+    return [dict(entry) for entry in tables]
+
+
+def _wrong(table: Any) -> Iterator[tuple[str, str]]:
+    """What is wrong with what should be a table, and where in it."""
+    if not (isinstance(table, Mapping) and isinstance(table.get("TableName"), str)):
+        yield f"no table, for it has no TableName; accepted is {FORMS}", ""
+        return
+    if "TableArn" in table and not region_in(str(table["TableArn"])):
+        yield f"no ARN of a table: {table['TableArn']!r}", ".TableArn"
+    if not _is_described(table):
+        yield from unknown_members(shape_of(CREATION), table, "")
+
+
+def _is_described(table: Mapping[str, Any]) -> bool:
+    """Whether it has what only a description has; that may also be of a later day, and have more."""
+    described, creation = (shape_of(name).members for name in ("TableDescription", CREATION))
+    return not (described.keys() - creation.keys()).isdisjoint(table)
+
+
+def unknown_members(shape: Shape, value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Members that the API does not know, and where: a request drops them, and so does every SDK."""
+    if shape.type_name == "structure" and isinstance(value, Mapping):
+        for name, entry in value.items():
+            if name in shape.members:
+                yield from unknown_members(shape.members[name], entry, f"{path}.{name}")
+            else:
+                yield f"unknown field, {suggest(name, shape.members)}", f"{path}.{name}"
+    elif shape.type_name == "list" and isinstance(value, list):
+        for number, entry in enumerate(value):
+            yield from unknown_members(shape.member, entry, f"{path}[{number}]")
+
+
+def creation_of(table: Mapping[str, Any]) -> Body:
+    """The CreateTable request that makes a table like the one described; one that is such stays as it is.
+
+    What is of another type than it should be stays so, for `check_shape` to say.
+    """
+    if not _is_described(table):
+        return dict(table)
+    shape, summary = shape_of(CREATION), table.get("BillingModeSummary")
+    mode = table.get("BillingMode") or _member(summary, "BillingMode") or "PROVISIONED"
+    body = {
+        name: _pruned(shape.members[name], table[name]) for name in KEPT if table.get(name) not in (None, [])
+    }
+    body["BillingMode"] = mode
+    if (table_class := table.get("TableClassSummary")) is not None:
+        body["TableClass"] = _member(table_class, "TableClass")
+    # A description has zeros for the capacity of the other mode.
+    other = "OnDemandThroughput" if mode == "PROVISIONED" else "ProvisionedThroughput"
+    indexes = body.get("GlobalSecondaryIndexes")
+    for owner in (body, *(indexes if isinstance(indexes, list) else ())):
+        if isinstance(owner, dict):
+            owner.pop(other, None)
+    return body
+
+
+def _member(owner: Any, name: str) -> Any:
+    return owner.get(name) if isinstance(owner, Mapping) else owner
+
+
+def _pruned(shape: Shape, value: Any) -> Any:
+    """A value without the members that its shape does not have."""
+    if shape.type_name == "structure" and isinstance(value, Mapping):
+        members = shape.members
+        return {
+            name: _pruned(members[name], entry)
+            for name, entry in value.items()
+            if name in members and entry is not None
+        }
+    if shape.type_name == "list" and isinstance(value, list):
+        return [_pruned(shape.member, entry) for entry in value]
+    return value

@@ -29,7 +29,7 @@ from keyheat.endpoint.partiql.operations import STATEMENTS, metric_of, tables_of
 from keyheat.endpoint.requests import check_shape
 from keyheat.endpoint.service import Context, Handler, Regions, Service
 from keyheat.endpoint.stream_operations import STREAMS
-from keyheat.endpoint.tables import describe, settings
+from keyheat.endpoint.tables import describe
 from keyheat.endpoint.tables.create import create_table, delete_table
 from keyheat.endpoint.tables.update import update_table
 from keyheat.model.minutes import Minutes
@@ -70,20 +70,20 @@ def request_ids(rng: random.Random) -> Iterator[bytes]:
 CONTROL: dict[str, Handler] = {
     "CreateTable": create_table,
     "DeleteTable": delete_table,
-    "DescribeContinuousBackups": settings.describe_continuous_backups,
-    "DescribeContributorInsights": settings.describe_contributor_insights,
+    "DescribeContinuousBackups": describe.describe_continuous_backups,
+    "DescribeContributorInsights": describe.describe_contributor_insights,
     "DescribeEndpoints": describe.describe_endpoints,
     "DescribeLimits": describe.describe_limits,
     "DescribeTable": describe.describe_table,
-    "DescribeTimeToLive": settings.describe_time_to_live,
+    "DescribeTimeToLive": describe.describe_time_to_live,
     "ListTables": describe.list_tables,
-    "ListTagsOfResource": settings.list_tags,
-    "TagResource": settings.tag_resource,
-    "UntagResource": settings.untag_resource,
-    "UpdateContinuousBackups": settings.update_continuous_backups,
-    "UpdateContributorInsights": settings.update_contributor_insights,
+    "ListTagsOfResource": describe.list_tags,
+    "TagResource": describe.tag_resource,
+    "UntagResource": describe.untag_resource,
+    "UpdateContinuousBackups": describe.update_continuous_backups,
+    "UpdateContributorInsights": describe.update_contributor_insights,
     "UpdateTable": update_table,
-    "UpdateTimeToLive": settings.update_time_to_live,
+    "UpdateTimeToLive": describe.update_time_to_live,
 }
 """Operations on tables themselves."""
 DATA: dict[str, Handler] = {
@@ -118,17 +118,12 @@ class Operation:
 
 def operations(control: Mapping[str, Handler], data: Mapping[str, Handler]) -> dict[bytes, Operation]:
     """Operations by the value of `X-Amz-Target` that names them."""
-    return {
-        **{TARGET + name.encode(): Operation(name, handler) for name, handler in control.items()},
-        **{
-            TARGET + name.encode(): Operation(name, handler, on_items=True, plain=name in PLAIN)
-            for name, handler in data.items()
-        },
-        **{
-            STREAMS_TARGET + name.encode(): Operation(name, handler, "dynamodbstreams")
-            for name, handler in STREAMS.items()
-        },
-    }
+    found = {TARGET + name.encode(): Operation(name, handler) for name, handler in control.items()}
+    for name, handler in data.items():
+        found[TARGET + name.encode()] = Operation(name, handler, on_items=True, plain=name in PLAIN)
+    for name, handler in STREAMS.items():
+        found[STREAMS_TARGET + name.encode()] = Operation(name, handler, "dynamodbstreams")
+    return found
 
 
 def _tables_of(operation: str, request: dict[str, Any]) -> Iterable[str]:

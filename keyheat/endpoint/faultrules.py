@@ -65,13 +65,9 @@ class FaultPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-def _digits(value: Any) -> Any:
-    return str(value) if type(value) is int else value
-
-
 KeyText = Annotated[
     str,
-    BeforeValidator(_digits),
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
     Field(min_length=1, max_length=2_048),
     WithJsonSchema({"type": ["string", "integer"], "maxLength": 2_048}),
 ]

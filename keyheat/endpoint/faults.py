@@ -11,16 +11,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from keyheat.endpoint.errors import (
-    CONFLICT,
-    ServiceError,
-    cancellation,
-    internal_error,
-    transaction_conflict,
-)
+from keyheat.endpoint.errors import ServiceError, internal_error
 from keyheat.endpoint.faultrules import FaultRule, FaultRules
 from keyheat.endpoint.http import Loss
-from keyheat.endpoint.service import Context
+from keyheat.endpoint.service import Context, Struck
 from keyheat.endpoint.tables.catalog import Aim, Table, table_name
 from keyheat.model.resources import Cause, Refusal
 from keyheat.words import Direction
@@ -55,7 +49,7 @@ class RuleCount:
         if not self.is_for(operation, aim.table.name):
             return False
         reads = rule.index is None or (aim.index is not None and aim.index.name == rule.index)
-        if not (reads if rule.throttle is None else _throttles(rule, aim)):
+        if not (reads if rule.refuses is None else _throttles(rule.index, rule.refuses, aim)):
             return False
         if rule.conflict and (  # a plain read and a batch of writes meet no transaction
             operation == "BatchWriteItem"
@@ -89,20 +83,15 @@ class RuleCount:
         return Refusal(self.rule.index if of_index else None, direction, cause)
 
 
-def _throttles(rule: FaultRule, aim: Aim) -> bool:
+def _throttles(index: str | None, refuses: tuple[bool, Direction, Cause], aim: Aim) -> bool:
     """Whether the capacity that a throttle is about is asked for: a local index has its table's."""
-    assert rule.refuses is not None, "asked of a throttle"
-    of_index, direction, _cause = rule.refuses
+    of_index, direction, _cause = refuses
     if direction is not aim.direction:
         return False
     if direction is Direction.WRITE:
-        return not of_index or rule.index in aim.table.model.index_names
+        return not of_index or index in aim.table.model.index_names
     reads = None if aim.index is None or aim.index.local else aim.index.name
-    return reads == (rule.index if of_index else None)
-
-
-Struck = dict[int, Refusal | None]
-"""Struck items by their numbers: a throttle, or None for a conflict."""
+    return reads == (index if of_index else None)
 
 
 @dataclass(slots=True)
@@ -130,64 +119,34 @@ class Faults:
         ]  # fmt: skip
         return {"seed": self.rules.seed, "since_s": round(now_s - self.since_s, 3), "rules": rows}
 
-    def refusal(self, context: Context, operation: str, aim: Aim) -> Refusal | None:
-        """The throttle of a request for one item or page. Raises the error of another fault."""
-        struck = self._strike(context, operation, (aim,))
-        refusal = struck.get(0)
-        if struck and refusal is None:
-            aim.table.model.minutes.transaction_conflict(context.now_s)
-            raise transaction_conflict()
-        return refusal
+    def strike(self, context: Context, operation: str, aims: Sequence[Aim]) -> Struck:
+        """The struck items by their numbers; delays and lost responses are noted on the way.
 
-    def refusals(self, context: Context, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]:
-        """The throttled items of a batch, by their numbers. Raises `ServiceError` for the whole."""
-        struck = self._strike(context, operation, aims)
-        return {number: refusal for number, refusal in struck.items() if refusal is not None}
-
-    def reasons(self, context: Context, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]:
-        """The cancellation reason of each item of a transaction. Raises `ServiceError` for the whole."""
-        struck, now_s = self._strike(context, operation, aims), context.now_s
-        reasons: list[dict[str, Any] | None] = [None] * len(aims)
-        throttled_tables: dict[str, Table] = {}
-        for number, refusal in struck.items():
-            table = aims[number].table
-            if refusal is None:
-                table.model.minutes.transaction_conflict(now_s)
-                reasons[number] = CONFLICT
-            else:
-                reasons[number] = cancellation(table, refusal)
-                throttled_tables[table.name] = table
-        for table in throttled_tables.values():
-            table.model.minutes.throttled_request(operation, now_s)
-        return reasons
-
-    def _strike(self, context: Context, operation: str, aims: Sequence[Aim]) -> Struck:
-        """The items that rules strike; delays and lost responses are noted on the way."""
-        struck: Struck = {}
-        name = operation.partition(",")[0]
+        Raises the error that answers the request as a whole.
+        """
+        struck: dict[int, Refusal | None] = {}
+        name, now_s = operation.partition(",")[0], context.now_s
         for count in self.counts:
             numbers = [n for n, aim in enumerate(aims) if n not in struck and count.is_for_item(name, aim)]
-            if count.rule.by_item:
-                self._strike_items(context, count, aims, numbers, struck)
-            elif numbers and self._strikes_request(context, count, name, [aim.table for aim in aims]):
-                break
-        return struck
-
-    def _strike_items(
-        self, context: Context, count: RuleCount, aims: Sequence[Aim], numbers: Sequence[int], struck: Struck
-    ) -> None:
-        now_s = context.now_s
-        for number in numbers:
-            refusal = None if count.rule.conflict else count.refusal(aims[number])
-            unfit = refusal is None and not count.rule.conflict
-            if unfit or not count.strikes(now_s - self.since_s):
+            if not count.rule.by_item:
+                if numbers and self._strikes_request(context, count, name, [aim.table for aim in aims]):
+                    break
                 continue
-            struck[number] = refusal
-            _note(context, count)
-            if refusal is not None:
-                resource = aims[number].table.model.resource(refusal.index)
+            for number in numbers:
+                model = aims[number].table.model
+                refusal = None if count.rule.conflict else count.refusal(aims[number])
+                unfit = refusal is None and not count.rule.conflict
+                if unfit or not count.strikes(now_s - self.since_s):
+                    continue
+                struck[number] = refusal
+                _note(context, count)
+                if refusal is None:
+                    model.minutes.transaction_conflict(now_s)
+                    continue
+                resource = model.resource(refusal.index)
                 lane = resource.read if refusal.direction is Direction.READ else resource.write
                 lane.meter.injected(refusal.cause, now_s)
+        return struck
 
     def strike_table(self, context: Context, operation: str, request: Mapping[str, Any]) -> None:
         """Strike a request about a table itself, or about all. Raises the error that answers it."""

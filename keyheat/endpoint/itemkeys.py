@@ -6,12 +6,11 @@ ordered by it holds partitions in hash order, as a scan walks them, and each in 
 
 from base64 import b64encode
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.schema import IndexSchema, KeySchema, KeySchemaElement, KeyType
-from keyheat.endpoint.values import INVALID, Item, raw_bytes, type_of, written
+from keyheat.endpoint.values import INVALID, Item, number_of, raw_bytes, type_of
 from keyheat.model.limits import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from keyheat.model.splits import HASH_BYTES, position
 
@@ -29,9 +28,6 @@ EMPTY_INDEX_KEY = (
 _ESCAPED_ZERO = b"\0\xff"
 _END = b"\0\x01"
 _LENGTH_BYTES = 2
-_COMPLEMENT = bytes(255 - byte for byte in range(256))
-_ZERO, _POSITIVE, _BIAS = 0x80, 0xC0, 512
-_EXPONENT_END = 3  # the sign and two bytes of exponent, which may be zero
 WORDS = {"S": "string", "B": "binary"}
 
 Key = tuple[bytes, bytes]
@@ -77,11 +73,6 @@ def _together(values: Sequence[dict[str, Any]]) -> bytes:
     """The bytes of a partition key of several attributes, which are hashed together."""
     raws = [raw_bytes(value) for value in values]
     return b"".join(len(raw).to_bytes(_LENGTH_BYTES, "big") + raw for raw in raws)
-
-
-def position_of(stored: bytes) -> bytes:
-    """The position of a stored key or of its beginning: the hash, then what follows the partition key."""
-    return stored[:HASH_BYTES] + stored[partition_end(stored) :]
 
 
 def entry_key_of(index: IndexSchema, item: Item, primary: bytes) -> Key | None:
@@ -195,15 +186,4 @@ def _apart(together: bytes) -> list[bytes]:
 def _text(kind: KeyType, raw: bytes) -> str:
     if kind == "S":
         return raw.decode()
-    return b64encode(raw).decode() if kind == "B" else _number(raw)
-
-
-def _number(ordered: bytes) -> str:
-    """A number from the bytes that compare as numbers do: sign, exponent, pairs of digits."""
-    if ordered[0] == _ZERO:
-        return "0"
-    positive = ordered[0] == _POSITIVE
-    magnitude = ordered if positive else ordered.translate(_COMPLEMENT)
-    exponent = int.from_bytes(magnitude[1:_EXPONENT_END], "big") - _BIAS
-    digits = "".join(f"{pair - 1:02d}" for pair in magnitude[_EXPONENT_END:-1])
-    return written(Decimal(f"{'' if positive else '-'}0.{digits}e{exponent}"))
+    return b64encode(raw).decode() if kind == "B" else number_of(raw)

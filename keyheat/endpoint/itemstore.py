@@ -97,7 +97,11 @@ class RequestTokens:
 
     def seen(self, token: str, digest: bytes, now_s: float) -> bool:
         """Whether this was done already. Raises IdempotentParameterMismatchException for another request."""
-        self._forget(now_s)
+        while self._known:
+            oldest = next(iter(self._known))
+            if self._known[oldest][1] + VALID_S > now_s:
+                break
+            del self._known[oldest]
         earlier = self._known.get(token)
         if earlier is not None and earlier[0] != digest:
             raise ServiceError(
@@ -109,13 +113,6 @@ class RequestTokens:
 
     def add(self, token: str, digest: bytes, now_s: float) -> None:
         self._known[token] = digest, now_s
-
-    def _forget(self, now_s: float) -> None:
-        while self._known:
-            oldest = next(iter(self._known))
-            if self._known[oldest][1] + VALID_S > now_s:
-                return
-            del self._known[oldest]
 
 
 def digest_of(operations: Any) -> bytes:
@@ -211,9 +208,11 @@ class ItemStore:
         before = None if old is None else orjson.loads(json_of(old))
         entries = []
         for index, _ in self._indexes.values():
-            change = self._entry_change(index, key[0], (before, old), (item, new))
-            if change is not None:
-                entries.append(change)
+            old_key, old_entry = self._entry(index, key[0], before, old)
+            new_key, new_entry = self._entry(index, key[0], item, new)
+            moved = old_key is not None and new_key is not None and old_key[0] != new_key[0]
+            if old_entry != new_entry or moved:
+                entries.append(EntryChange(index, old_key, new_key, old_entry, new_entry))
         return ItemChange(key, old, new, old_bytes, new_bytes, tuple(entries))
 
     def apply(self, change: ItemChange) -> None:
@@ -228,19 +227,6 @@ class ItemStore:
                 shelf.remove(entry.old_key[0])
             if entry.new_key is not None and entry.new is not None:
                 shelf.put(entry.new_key[0], entry.new)
-
-    def _entry_change(
-        self,
-        index: IndexSchema,
-        primary: bytes,
-        before: tuple[Item | None, bytes | None],
-        after: tuple[Item | None, bytes | None],
-    ) -> EntryChange | None:
-        old_key, old = self._entry(index, primary, *before)
-        new_key, new = self._entry(index, primary, *after)
-        if old == new and (old_key is None or new_key is None or old_key[0] == new_key[0]):
-            return None
-        return EntryChange(index, old_key, new_key, old, new)
 
     def _entry(
         self, index: IndexSchema, primary: bytes, item: Item | None, stored: bytes | None

@@ -6,14 +6,14 @@ too low beyond (`HeavyHitters`).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from keyheat.endpoint.itemkeys import partition_end
 from keyheat.endpoint.schema import KeySchema
 from keyheat.heavyhitters import HeavyHitters
-from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MINUTE_S
+from keyheat.model.limits import MINUTE_S
 from keyheat.model.resources import Refusal
 from keyheat.model.splits import collection_of
 from keyheat.model.table import TableModel
@@ -73,10 +73,6 @@ class InsightRule:
         self._minute = minute
 
 
-IndexUse = tuple[str, bytes, float]
-"""Name of a global index, stored key of the entry, write units."""
-
-
 @dataclass(slots=True)
 class KeyWatch:
     """The rules by which the keys of one table or index are counted; none where they are not."""
@@ -102,11 +98,6 @@ class KeyWatch:
         if self.rules:
             self.rules, self.updated_s = {}, now_s
 
-    def count(self, kind: Kind, stored: bytes, value: float, now_s: float) -> None:
-        """Count a request for a key."""
-        if (rule := self.rules.get(kind)) is not None:
-            rule.count(stored, value, now_s)
-
 
 @dataclass(slots=True)
 class Insights:
@@ -118,13 +109,8 @@ class Insights:
     def on(self) -> bool:
         return any(watch.rules for watch in self.watches.values())
 
-    def wrote(self, stored: bytes, units: float, uses: Iterable[IndexUse], now_s: float) -> None:
-        for index, key, key_units in ((None, stored, units), *uses):
-            self.read(key, INSIGHT_WRITE_WEIGHT * key_units, now_s, index)
-
     def read(self, stored: bytes, units: float, now_s: float, index: str | None = None) -> None:
-        if (watch := self.watches.get(index)) is not None:
-            watch.count("PKC", stored, units, now_s)
+        self._count("PKC", index, stored, units, now_s)
 
     def read_or_refused(self, stored: bytes, units: float, refusal: Refusal | None, now_s: float) -> None:
         if refusal is None:
@@ -136,8 +122,12 @@ class Insights:
         """A request was throttled. Writes refused for an index's capacity are counted nowhere, as in AWS."""
         if refusal.index is not None and refusal.direction is Direction.WRITE:
             return
-        if (watch := self.watches.get(refusal.index)) is not None:
-            watch.count("PKT", stored, 1.0, now_s)
+        self._count("PKT", refusal.index, stored, 1.0, now_s)
+
+    def _count(self, kind: Kind, index: str | None, stored: bytes, value: float, now_s: float) -> None:
+        watch = self.watches.get(index)
+        if watch is not None and (rule := watch.rules.get(kind)) is not None:
+            rule.count(stored, value, now_s)
 
 
 MOST_RECORDED = 100_000

@@ -74,8 +74,12 @@ def _expressions(slots: "_Placeholders", request: Request) -> Iterator[tuple[str
     yield "ProjectionExpression", ", ".join(map(slots.name, names))
     yield "ConditionExpression", joint.join(_expected(slots, *entry) for entry in conditions.items())
     yield "FilterExpression", joint.join(_condition(slots, *entry) for entry in filters.items())
-    if request.get("ConditionalOperator") is not None:
-        _check_operator(conditions or filters)
+    if request.get("ConditionalOperator") is not None and not (conditions or filters):
+        raise validation_error("ConditionalOperator cannot be used without Filter or Expected")
+    if request.get("ConditionalOperator") is not None and len(conditions or filters) == 1:
+        raise validation_error(
+            "ConditionalOperator can only be used when Filter or Expected has two or more elements"
+        )
     yield "KeyConditionExpression", _key_condition(slots, request.get("KeyConditions"))
     yield "UpdateExpression", _update(slots, request.get("AttributeUpdates") or {})
 
@@ -96,15 +100,6 @@ class _Placeholders:
         placeholder = f":v{len(self.values)}"
         self.values[placeholder] = value
         return placeholder
-
-
-def _check_operator(conditions: dict[str, Request]) -> None:
-    if not conditions:
-        raise validation_error("ConditionalOperator cannot be used without Filter or Expected")
-    if len(conditions) == 1:
-        raise validation_error(
-            "ConditionalOperator can only be used when Filter or Expected has two or more elements"
-        )
 
 
 def _expected(slots: _Placeholders, name: str, expected: Request) -> str:
@@ -145,16 +140,6 @@ def _compared(slots: _Placeholders, name: str, operator: str, values: list[Any])
     operand_count = COUNTS.get(operator, 1)
     if len(values) != operand_count and not (operator == "IN" and values):
         raise _invalid(f"Invalid number of argument(s) for the {operator} ComparisonOperator")
-    _check_types(operator, values)
-    attribute, placeholders = slots.name(name), [slots.value(value) for value in values]
-    if operator in SIGNS:
-        return f"{attribute} {SIGNS[operator]} {placeholders[0]}"
-    if operator == "IN":
-        return f"{attribute} IN ({', '.join(placeholders)})"
-    return CALLS[operator].format(attribute, *placeholders)
-
-
-def _check_types(operator: str, values: list[Any]) -> None:
     kinds = [type_of(value) for value in values]
     for kind in kinds:
         if kind not in TYPES.get(operator, kinds):
@@ -165,6 +150,12 @@ def _check_types(operator: str, values: list[Any]) -> None:
         raise validation_error(
             "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
         )
+    attribute, placeholders = slots.name(name), [slots.value(value) for value in values]
+    if operator in SIGNS:
+        return f"{attribute} {SIGNS[operator]} {placeholders[0]}"
+    if operator == "IN":
+        return f"{attribute} IN ({', '.join(placeholders)})"
+    return CALLS[operator].format(attribute, *placeholders)
 
 
 def _key_condition(slots: _Placeholders, conditions: dict[str, Request] | None) -> str:

@@ -70,37 +70,21 @@ class Pages:
             return None
         split = urlsplit(url.decode("latin-1"))
         visit = Visit(parse_qs(split.query).get("table", [""])[0], headers, body)
+        methods = PAGES.get(split.path.removeprefix(PREFIX.decode()))
         try:
-            content = self._handler(split.path.removeprefix(PREFIX.decode()), method.decode())(self, visit)
+            if methods is None:
+                raise PageError(404, f"unknown page; use one of {', '.join(PAGES)}")
+            if method.decode() not in methods:
+                raise PageError(405, f"only {' and '.join(methods)} can be sent here")
+            content = methods[method.decode()](self, visit)
         except PageError as error:
             return response(error.status, orjson.dumps(error.content))
         return content if isinstance(content, bytes) else response(200, orjson.dumps(content))
 
-    def _handler(self, name: str, method: str) -> "Handler":
-        methods = PAGES.get(name)
-        if methods is None:
-            raise PageError(404, f"unknown page; use one of {', '.join(PAGES)}")
-        if method not in methods:
-            raise PageError(405, f"only {' and '.join(methods)} can be sent here")
-        return methods[method]
-
-    def health(self, visit: Visit) -> object:
-        return {"status": "ok", "scale": self.regions.home.scale}
-
-    def requests(self, visit: Visit) -> object:
-        """Requests by operation, served or refused."""
-        return self.regions.requests
-
     def tables(self, visit: Visit) -> list[str]:
         return sorted(self.regions.tables())
 
-    def decisions(self, visit: Visit) -> object:
-        return self._model(visit).decisions()
-
-    def partitions(self, visit: Visit) -> object:
-        return self._model(visit).partition_record()
-
-    def _model(self, visit: Visit) -> TableModel:
+    def model(self, visit: Visit) -> TableModel:
         if not visit.table:
             tables = ", ".join(self.tables(visit)) or "none"
             raise PageError(404, f"which table? Say ?table=T; tables are: {tables}")
@@ -201,11 +185,11 @@ def _key_name(table: Table | None, index: str | None, key: bytes) -> str | None:
 
 Handler = Callable[[Pages, Visit], object]
 PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
-    "health": {"GET": Pages.health},
-    "requests": {"GET": Pages.requests},
+    "health": {"GET": lambda pages, visit: {"status": "ok", "scale": pages.regions.home.scale}},
+    "requests": {"GET": lambda pages, visit: pages.regions.requests},
     "tables": {"GET": Pages.tables},
-    "decisions": {"GET": Pages.decisions},
-    "partitions": {"GET": Pages.partitions},
+    "decisions": {"GET": lambda pages, visit: pages.model(visit).decisions()},
+    "partitions": {"GET": lambda pages, visit: pages.model(visit).partition_record()},
     "recorded": {"GET": Pages.recorded, "DELETE": Pages.forget_recorded},
     "faults": {"GET": Pages.faults, "PUT": Pages.set_faults, "DELETE": Pages.clear_faults},
     "snapshot": {"GET": Pages.snapshot, "PUT": Pages.restore},

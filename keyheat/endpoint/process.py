@@ -52,13 +52,15 @@ class EndpointProcess:
         """
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (`stop` closes it)
         numbers = ["--host", host, "--port", str(port), "--scale", repr(scale), "--seed", str(seed)]
+        paths = (str(root), os.environ.get("PYTHONPATH"))
         try:
             child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "keyheat.endpoint", *numbers, "--exit-with-stdin", *more],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                env=_environment(root),
+                # One `keyheat` is first on its import path, wherever we were started from.
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
                 start_new_session=True,  # Ctrl-C is ours: the metrics of the run are still to be collected
             )
         except OSError:
@@ -85,7 +87,15 @@ class EndpointProcess:
         if os.getpid() != self._owner:
             return None
         if not self._stderr.closed:
-            self._end()
+            self._child.terminate()
+            try:
+                self._child.wait(STOP_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+            for pipe in (self._child.stdin, self._child.stdout):
+                if pipe is not None:
+                    pipe.close()
             if show_stderr:
                 sys.stderr.write(self.complaints())
             self._stderr.close()
@@ -107,27 +117,15 @@ class EndpointProcess:
     ) -> None:
         self.stop()
 
-    def _end(self) -> None:
-        self._child.terminate()
-        try:
-            self._child.wait(STOP_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe is not None:
-                pipe.close()
-
     def _ready_url(self) -> str:
         line = self._first_line(time.monotonic() + READY_WITHIN_S)
-        if line is None:
-            raise EndpointError(
-                f"the endpoint was not ready within {READY_WITHIN_S:g} s{self._complaint_text()}"
-            )
-        if not line.startswith("ready "):
-            code = self._child.wait(STOP_WITHIN_S)
-            raise EndpointError(f"the endpoint ended with exit code {code}{self._complaint_text()}")
-        return line.removeprefix("ready ").strip()
+        if line is not None and line.startswith("ready "):
+            return line.removeprefix("ready ").strip()
+        ended = f"was not ready within {READY_WITHIN_S:g} s"
+        if line is not None:
+            ended = f"ended with exit code {self._child.wait(STOP_WITHIN_S)}"
+        text = self.complaints().strip()
+        raise EndpointError(f"the endpoint {ended}{text and ': '}{text}")
 
     def _first_line(self, ends_s: float) -> str | None:
         """The first line on the child's stdout; empty where it ended without one; None: not in time."""
@@ -145,13 +143,3 @@ class EndpointProcess:
                 return ""
             line += byte
         return line.decode()
-
-    def _complaint_text(self) -> str:
-        text = self.complaints().strip()
-        return f": {text}" if text else ""
-
-
-def _environment(root: Path) -> dict[str, str]:
-    """Ours, with one `keyheat` first on the child's import path, wherever we were started from."""
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -12,7 +12,6 @@ fit them is walked.
 import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.util import find_spec
@@ -24,6 +23,7 @@ import orjson
 
 from keyheat.endpoint.errors import CORAL, ServiceError, nested_too_deep, validation_error
 from keyheat.endpoint.legacy import LEGACY, translated
+from keyheat.endpoint.values import token_of
 
 VERSIONS: Final = {"dynamodb": "2012-08-10", "dynamodbstreams": "2012-08-10", "cloudwatch": "2010-08-01"}
 
@@ -34,16 +34,16 @@ class Shape:
     A structure has `members`, some of them `required_members`; a list has a `member`, a map a `value`.
     """
 
-    __slots__ = ("_shapes", "metadata", "type_name")
+    __slots__ = ("_api", "metadata", "type_name")
 
-    def __init__(self, description: dict[str, Any], shapes: "Shapes") -> None:
+    def __init__(self, api: str, description: dict[str, Any]) -> None:
         self.metadata = description
         self.type_name: str = description["type"]
-        self._shapes = shapes
+        self._api = api
 
     @property
     def members(self) -> dict[str, "Shape"]:
-        return {name: self._shapes.of(entry["shape"]) for name, entry in self.metadata["members"].items()}
+        return {name: shape_of(entry["shape"], self._api) for name, entry in self.metadata["members"].items()}
 
     @property
     def required_members(self) -> list[str]:
@@ -51,47 +51,37 @@ class Shape:
 
     @property
     def member(self) -> "Shape":
-        return self._shapes.of(self.metadata["member"]["shape"])
+        return shape_of(self.metadata["member"]["shape"], self._api)
 
     @property
     def value(self) -> "Shape":
-        return self._shapes.of(self.metadata["value"]["shape"])
-
-
-class Shapes:
-    """The shapes of one API by name, each made when it is asked for."""
-
-    def __init__(self, model: dict[str, Any]) -> None:
-        self._descriptions: dict[str, dict[str, Any]] = model["shapes"]
-        self._inputs = {
-            name: entry.get("input", {}).get("shape") for name, entry in model["operations"].items()
-        }
-        self._made: dict[str, Shape] = {}
-
-    def of(self, name: str) -> Shape:
-        if name not in self._made:
-            self._made[name] = Shape(self._descriptions[name], self)
-        return self._made[name]
-
-    def input_of(self, operation: str) -> Shape | None:
-        name = self._inputs[operation]
-        return None if name is None else self.of(name)
+        return shape_of(self.metadata["value"]["shape"], self._api)
 
 
 @cache
-def shapes_of(api: str = "dynamodb") -> Shapes:
-    """The shapes of an API, a key of `VERSIONS`."""
+def shape_of(name: str, api: str = "dynamodb") -> Shape:
+    return Shape(api, _model_of(api)["shapes"][name])
+
+
+def input_of(operation: str, api: str = "dynamodb") -> Shape | None:
+    name = _model_of(api)["operations"][operation].get("input", {}).get("shape")
+    return None if name is None else shape_of(name, api)
+
+
+@cache
+def _model_of(api: str) -> dict[str, Any]:
+    """The service model of an API, a key of `VERSIONS`, without its documentation, most of the file."""
     spec = find_spec("botocore")  # which is looked for, and not loaded
     assert spec is not None, "botocore is installed with Keyheat"
     file = Path(str(spec.origin)).parent / "data" / api / VERSIONS[api] / "service-2.json.gz"
-    return Shapes(_bare(orjson.loads(gzip.decompress(file.read_bytes()))))
 
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: bare(entry) for name, entry in value.items() if name != "documentation"}
+        return [bare(entry) for entry in value] if isinstance(value, list) else value
 
-def _bare(value: Any) -> Any:
-    """A description without the documentation in it, which is most of the file."""
-    if isinstance(value, dict):
-        return {name: _bare(entry) for name, entry in value.items() if name != "documentation"}
-    return [_bare(entry) for entry in value] if isinstance(value, list) else value
+    model: dict[str, Any] = bare(orjson.loads(gzip.decompress(file.read_bytes())))
+    return model
 
 
 JAVA_NAMES = {"string": "String", "integer": "Integer", "long": "Long", "boolean": "Boolean"}
@@ -100,7 +90,7 @@ VALID = {"string": str, "integer": int, "long": int, "boolean": bool}
 
 def check_shape(operation: str, request: Mapping[str, Any], api: str = "dynamodb") -> None:
     """Raises SerializationException for a wrong type, ValidationException with every broken constraint."""
-    shape = shapes_of(api).input_of(operation)
+    shape = input_of(operation, api)
     try:
         broken = list(_broken(shape, request, "")) if shape is not None else []
     except RecursionError:  # only an attribute's value can hold others of its kind
@@ -122,10 +112,15 @@ def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:
     """The constraints that a value breaks, those of its parts first found first."""
     if shape.type_name == "structure":
         _require(Mapping, value, "Unexpected value type in payload", path)
-        yield from _broken_structure(shape, value, path)
+        for name, member in shape.members.items():
+            at = f"{path}.{name[0].lower()}{name[1:]}".removeprefix(".")
+            if value.get(name) is not None:
+                yield from _broken(member, value[name], at)
+            elif name in shape.required_members:
+                yield f"Value null at '{at}' failed to satisfy constraint: Member must not be null"
     elif shape.type_name == "list":
         _require(list, value, "Unexpected field type", path)
-        yield from _broken_length(shape, value, path)
+        yield from _out_of_bounds(shape, len(value), value, path, "length")
         for number, element in enumerate(value, 1):
             yield from _broken(shape.member, element, f"{path}.{number}.member")
     elif shape.type_name == "map":
@@ -140,18 +135,9 @@ def _broken(shape: Shape, value: Any, path: str) -> Iterator[str]:
         yield from _broken_scalar(shape, value, path)
 
 
-def _broken_structure(shape: Shape, value: Mapping[str, Any], path: str) -> Iterator[str]:
-    for name, member in shape.members.items():
-        at = f"{path}.{name[0].lower()}{name[1:]}".removeprefix(".")
-        if value.get(name) is not None:
-            yield from _broken(member, value[name], at)
-        elif name in shape.required_members:
-            yield f"Value null at '{at}' failed to satisfy constraint: Member must not be null"
-
-
 def _broken_scalar(shape: Shape, value: Any, path: str) -> Iterator[str]:
     if isinstance(value, str):
-        yield from _broken_length(shape, value, path)
+        yield from _out_of_bounds(shape, len(value), value, path, "length")
         pattern, allowed = shape.metadata.get("pattern"), shape.metadata.get("enum")
         if pattern is not None and re.fullmatch(pattern, value) is None:
             yield _message(value, path, f"Member must satisfy regular expression pattern: {pattern}")
@@ -161,17 +147,12 @@ def _broken_scalar(shape: Shape, value: Any, path: str) -> Iterator[str]:
         yield from _out_of_bounds(shape, value, value, path, "value")
 
 
-def _broken_length(shape: Shape, value: Any, path: str) -> Iterator[str]:
-    yield from _out_of_bounds(shape, len(value), value, path, "length")
-
-
 def _out_of_bounds(shape: Shape, size: int, value: Any, path: str, what: str) -> Iterator[str]:
     least, most = shape.metadata.get("min"), shape.metadata.get("max")
-    having = "Member must have length" if what == "length" else "Member must have value"
     if least is not None and size < least:
-        yield _message(value, path, f"{having} greater than or equal to {least}")
+        yield _message(value, path, f"Member must have {what} greater than or equal to {least}")
     if most is not None and size > most:
-        yield _message(value, path, f"{having} less than or equal to {most}")
+        yield _message(value, path, f"Member must have {what} less than or equal to {most}")
 
 
 MOST_OF_A_VALUE: Final = 1_000
@@ -201,10 +182,7 @@ def _mistaken(value: Any, java_name: str) -> str:
         return "Start of list found where not expected"
     if isinstance(value, dict):
         return "Start of structure or map found where not expected."
-    if isinstance(value, bool):
-        token = "TRUE_VALUE" if value else "FALSE_VALUE"
-    else:
-        token = "STRING_VALUE" if isinstance(value, str) else "NUMBER_VALUE"
+    token = token_of(value) if isinstance(value, bool | str) else "NUMBER_VALUE"
     return f"{token} cannot be converted to {java_name}"
 
 
@@ -216,27 +194,22 @@ TYPES: dict[str, type] = {
 SIZED = ("integer", "list", "map")
 
 
-@dataclass(frozen=True, slots=True)
-class Members:
-    """What an operation's request may have at the top."""
-
-    rules: dict[str, tuple[type, frozenset[str] | None, tuple[float, float] | None]]
-    """Of each member: its type, the words it may be, and how large or long it may be."""
-    required: tuple[str, ...]
+Rule = tuple[type, frozenset[str] | None, tuple[float, float] | None]
+"""Of a member of a request: its type, the words it may be, and how large or long it may be."""
 
 
 @cache
-def members_of(operation: str) -> Members:
-    """The members of an operation's request, from the service model."""
-    shape = shapes_of().input_of(operation)
+def members_of(operation: str) -> tuple[dict[str, Rule], tuple[str, ...]]:
+    """The rules of what a request may have at the top, and what it must, from the service model."""
+    shape = input_of(operation)
     assert shape is not None, "every operation on items takes a request"
-    rules = {}
+    rules: dict[str, Rule] = {}
     for name, inner in shape.members.items():
         words = frozenset(inner.metadata.get("enum", ())) or None
         least, most = inner.metadata.get("min", -inf), inner.metadata.get("max", inf)
         bounded = inner.type_name in SIZED and (least, most) != (-inf, inf)
         rules[name] = (TYPES[inner.type_name], words, (least, most) if bounded else None)
-    return Members(rules, tuple(shape.required_members))
+    return rules, tuple(shape.required_members)
 
 
 def checked(operation: str, request: Request) -> Request:
@@ -245,8 +218,7 @@ def checked(operation: str, request: Request) -> Request:
     One with parameters from before expressions is looked at whole, and has expressions then.
     Raises ValidationException or SerializationException.
     """
-    members = members_of(operation)
-    rules = members.rules
+    rules, required = members_of(operation)
     for name, value in request.items():
         rule = rules.get(name)
         if rule is None or value is None:
@@ -258,7 +230,7 @@ def checked(operation: str, request: Request) -> Request:
             or (bounds is not None and not _is_within(value, bounds))
         ):
             check_shape(operation, request)
-    for name in members.required:
+    for name in required:
         if request.get(name) is None:
             check_shape(operation, request)
     if LEGACY.isdisjoint(request):

@@ -185,13 +185,15 @@ def global_index(request: Mapping[str, Any], types: Types) -> IndexSchema:
 
 def _index(request: Mapping[str, Any], keys: KeySchema, *, local: bool) -> IndexSchema:
     projection = request.get("Projection") or {}
-    return IndexSchema(
-        name=request["IndexName"],
-        keys=keys,
-        projection=_projection(projection),
-        include=frozenset(projection.get("NonKeyAttributes") or ()),
-        local=local,
-    )
+    kind, include = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
+    if kind is None:
+        raise invalid("Unknown ProjectionType: null")
+    if kind == "INCLUDE" and not include:
+        raise invalid("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+    if kind != "INCLUDE" and include is not None:
+        raise invalid(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
+    name = request["IndexName"]
+    return IndexSchema(name=name, keys=keys, projection=kind, include=frozenset(include or ()), local=local)
 
 
 def check_counts(indexes: Sequence[IndexSchema]) -> None:
@@ -231,17 +233,6 @@ def check_all_used(schema: TableSchema, types: Types) -> None:
         f"Some AttributeDefinitions are not used. AttributeDefinitions: {_listed(types)}, "
         f"keys used: {_listed(used)}"
     )
-
-
-def _projection(projection: Mapping[str, Any]) -> Any:
-    kind, include = projection.get("ProjectionType"), projection.get("NonKeyAttributes")
-    if kind is None:
-        raise invalid("Unknown ProjectionType: null")
-    if kind == "INCLUDE" and not include:
-        raise invalid("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
-    if kind != "INCLUDE" and include is not None:
-        raise invalid(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
-    return kind
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -74,17 +74,16 @@ def by_period(points: Iterable[Datapoint], period_s: int, anchor_s: int = 0) -> 
     for point in points:
         start_s = anchor_s + (point.start_s - anchor_s) // period_s * period_s
         periods.setdefault(start_s, []).append(point)
-    return [together(of_period, start_s) for start_s, of_period in sorted(periods.items())]
-
-
-def together(points: Sequence[Datapoint], start_s: int) -> Datapoint:
-    return Datapoint(
-        start_s,
-        math.fsum(point.sum for point in points),
-        sum(point.count for point in points),
-        min(point.minimum for point in points),
-        max(point.maximum for point in points),
-    )
+    return [
+        Datapoint(
+            start_s,
+            math.fsum(point.sum for point in of_period),
+            sum(point.count for point in of_period),
+            min(point.minimum for point in of_period),
+            max(point.maximum for point in of_period),
+        )
+        for start_s, of_period in sorted(periods.items())
+    ]
 
 
 @dataclass(slots=True)
@@ -129,16 +128,16 @@ class Metrics:
         return {key: (unit, by_period(points, MINUTE_S)) for key, (unit, points) in series.items()}
 
 
+Struck = Mapping[int, Refusal | None]
+"""Items that fault rules struck, by their numbers in the request: a throttle, or None for a conflict."""
+
+
 class FaultInjection(Protocol):
     """Fault rules, as handlers apply them (`faults.Faults`)."""
 
     def strike_table(self, context: Any, operation: str, request: Mapping[str, Any]) -> None: ...
 
-    def refusal(self, context: Any, operation: str, aim: Aim) -> Refusal | None: ...
-
-    def refusals(self, context: Any, operation: str, aims: Sequence[Aim]) -> dict[int, Refusal]: ...
-
-    def reasons(self, context: Any, operation: str, aims: Sequence[Aim]) -> list[dict[str, Any] | None]: ...
+    def strike(self, context: Any, operation: str, aims: Sequence[Aim]) -> Struck: ...
 
     def report(self, now_s: float) -> dict[str, Any]: ...
 
@@ -168,14 +167,6 @@ class Service:
         self.catalog = Catalog(self.clock, self.region)
         self.metrics = Metrics()
 
-    def in_region(self, region: str) -> "Service":
-        """The same account in another Region, still empty."""
-        return replace(
-            self,
-            region=region,
-            recordings=None if self.recordings is None else {},
-        )
-
     def table_arn(self, name: str) -> str:
         """The ARN of a table of this account, whether it exists or not."""
         return f"arn:aws:dynamodb:{self.region}:{self.account_id}:table/{name}"
@@ -192,6 +183,11 @@ class Context:
     now_s: float
     connection: int | None = None
     delivery: Delivery | None = None
+
+    def strike(self, operation: str, aims: Sequence[Aim]) -> Struck:
+        """The items of a request that fault rules strike. Raises the error that answers it as a whole."""
+        faults = self.service.faults
+        return {} if faults is None else faults.strike(self, operation, aims)
 
     def delay(self) -> Delivery:
         if self.delivery is None:
@@ -253,7 +249,8 @@ class Regions:
                 raise _no_region(name)
             if len(self._services) >= MOST_REGIONS:
                 raise _no_region(name, f"The local endpoint has {MOST_REGIONS} Regions already.")
-            service = self._services[name] = self.home.in_region(name)
+            recordings: dict[str, Recording] | None = None if self.home.recordings is None else {}
+            service = self._services[name] = replace(self.home, region=name, recordings=recordings)
         return service
 
     def forget(self, service: Service) -> None:

@@ -76,8 +76,7 @@ class Shard:
 
     def horizon(self) -> int:
         """The sequence number from which everything that is left can be read."""
-        oldest = self.oldest
-        return oldest.sequence if oldest is not None else max(self.starting, self.trimmed + 1)
+        return max(self.starting, self.trimmed + 1) if self.oldest is None else self.oldest.sequence
 
     def since(self, second: float) -> int:
         """The sequence number of the first entry whose whole second is not before `second`."""

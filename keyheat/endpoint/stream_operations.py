@@ -112,11 +112,13 @@ def describe_stream(context: Context, request: Body) -> Body:
     """DescribeStream: the stream and its shards, parents before their children, in pages."""
     limit = _limit(request, STREAM_SHARDS_PER_PAGE)
     stream = context.service.catalog.stream(request["StreamArn"])
-    after, parent = request.get("ExclusiveStartShardId") or "", _parent_of(request)
+    after, of_parent = request.get("ExclusiveStartShardId") or "", request.get("ShardFilter")
+    if of_parent is not None and (of_parent.get("Type") is None or of_parent.get("ShardId") is None):
+        raise validation_error("ShardFilter needs a Type and a ShardId")
     shards = [
         _described(shard)
         for shard in stream.shards.values()
-        if shard.shard_id > after and parent in (None, shard.parent)
+        if shard.shard_id > after and (of_parent is None or of_parent["ShardId"] == shard.parent)
     ]
     body: Body = {
         "StreamArn": stream.arn,
@@ -129,16 +131,6 @@ def describe_stream(context: Context, request: Body) -> Body:
         **page("Shards", shards, limit, "LastEvaluatedShardId", lambda shard: shard["ShardId"]),
     }
     return {"StreamDescription": body}
-
-
-def _parent_of(request: Body) -> str | None:
-    """The shard whose children the request is limited to."""
-    shard_filter = request.get("ShardFilter")
-    if shard_filter is None:
-        return None
-    if shard_filter.get("Type") is None or shard_filter.get("ShardId") is None:
-        raise validation_error("ShardFilter needs a Type and a ShardId")
-    return str(shard_filter["ShardId"])
 
 
 def _described(shard: Shard) -> Body:
@@ -156,8 +148,7 @@ def get_shard_iterator(context: Context, request: Body) -> Body:
         if needed != (request.get(member) is not None):
             needs = "needs" if needed else "takes no"
             raise validation_error(f"ShardIteratorType {kind} {needs} {member}")
-    stream = context.service.catalog.stream(request["StreamArn"])
-    shard = _shard(stream, request["ShardId"])
+    stream, shard = _find(context, request["StreamArn"], request["ShardId"])
     if kind == "TRIM_HORIZON":
         sequence = shard.horizon()
     elif kind == "LATEST":
@@ -167,7 +158,12 @@ def get_shard_iterator(context: Context, request: Body) -> Body:
             raise validation_error("Timestamp is in the future")
         sequence = shard.since(float(request["Timestamp"]))
     else:
-        sequence = _numbered(shard, request["SequenceNumber"]) + (kind == "AFTER_SEQUENCE_NUMBER")
+        text = request["SequenceNumber"]
+        if not (text.isascii() and text.isdecimal()):
+            raise validation_error(f"Invalid SequenceNumber: {text}")
+        if int(text) < shard.starting or (shard.ending is not None and int(text) > shard.ending):
+            raise validation_error(f"SequenceNumber {text} is not in the range of shard {shard.shard_id}")
+        sequence = int(text) + (kind == "AFTER_SEQUENCE_NUMBER")
     _require_there(shard, sequence)
     return {"ShardIterator": iterator_at(stream, shard, sequence, now_s)}
 
@@ -176,8 +172,7 @@ def get_records(context: Context, request: Body) -> Body:
     """GetRecords: up to 1,000 records or 1 MB. Past the end of a closed shard there is no next iterator."""
     limit, now_s = _limit(request, STREAM_RECORDS_PER_PAGE), context.now_s
     arn, shard_id, start = parsed_iterator(request["ShardIterator"], now_s)
-    stream = context.service.catalog.stream(arn)
-    shard = _shard(stream, shard_id)
+    stream, shard = _find(context, arn, shard_id)
     _require_there(shard, start)
     entries = shard.read(start, limit)
     records, total = list[Record](), 0
@@ -204,21 +199,12 @@ def _limit(request: Body, most: int) -> int:
     return most if stated is None else int(stated)
 
 
-def _shard(stream: TableStream, shard_id: str) -> Shard:
+def _find(context: Context, arn: str, shard_id: str) -> tuple[TableStream, Shard]:
+    stream = context.service.catalog.stream(arn)
     shard = stream.shards.get(shard_id)
     if shard is None:
         raise resource_not_found(f"Requested resource not found: Shard: {shard_id} in {stream.arn} not found")
-    return shard
-
-
-def _numbered(shard: Shard, text: str) -> int:
-    """A sequence number of the shard. Raises ValidationException."""
-    if not (text.isascii() and text.isdecimal()):
-        raise validation_error(f"Invalid SequenceNumber: {text}")
-    number = int(text)
-    if number < shard.starting or (shard.ending is not None and number > shard.ending):
-        raise validation_error(f"SequenceNumber {text} is not in the range of shard {shard.shard_id}")
-    return number
+    return stream, shard
 
 
 def _require_there(shard: Shard, sequence: int) -> None:

@@ -23,7 +23,7 @@ EXACT = Context(prec=200, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _PLAIN = re.compile(r"-?[1-9][0-9]{0,37}|0").fullmatch
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?", re.ASCII).fullmatch
 _BIAS = 512
-_ZERO = b"\x80"
+_ZERO, _POSITIVE = b"\x80", 0xC0
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 
 
@@ -90,6 +90,17 @@ def order_bytes(text: str) -> bytes:
     return magnitude.translate(_COMPLEMENT) if negative else magnitude
 
 
+def number_of(ordered: bytes) -> str:
+    """The number whose `order_bytes` these are."""
+    if ordered == _ZERO:
+        return "0"
+    positive = ordered[0] == _POSITIVE
+    magnitude = ordered if positive else ordered.translate(_COMPLEMENT)
+    exponent = int.from_bytes(magnitude[1:3], "big") - _BIAS
+    digits = "".join(f"{pair - 1:02d}" for pair in magnitude[3:-1])
+    return written(Decimal(f"{'' if positive else '-'}0.{digits}e{exponent}"))
+
+
 Value = dict[str, Any]
 Item = dict[str, Value]
 
@@ -105,13 +116,10 @@ def check_item(item: Any) -> Item:
     if type(item) is not dict:
         raise serialization_error(item, "Map")
     for name, value in item.items():
-        if type(value) is dict and len(value) == 1 and type(value.get("S")) is str:
-            if not name:
-                raise _empty_name()
-            continue
         if not name:
-            raise _empty_name()
-        check_value(value)
+            raise validation_error("Attribute name is null or empty")
+        if not (type(value) is dict and len(value) == 1 and type(value.get("S")) is str):
+            check_value(value)
     return item
 
 
@@ -155,47 +163,39 @@ def _check_nested(value: Value, content: Any, depth: int) -> None:
         check_value(element, depth + 1)
 
 
-def _check_strings(value: Value, content: Any, depth: int) -> None:
-    _check_members(content, "An string set  may not be empty")
-    _check_distinct(content, content, "")
-    content.sort()
+EMPTY_SETS = {
+    "SS": "An string set  may not be empty", "NS": "An number set  may not be empty",
+    "BS": "Binary sets should not be empty",
+}  # fmt: skip
 
 
-def _check_numbers(value: Value, content: Any, depth: int) -> None:
-    _check_members(content, "An number set  may not be empty")
-    value["NS"] = sorted(map(canonical, content), key=order_bytes)
-    if len(set(value["NS"])) != len(content):
-        raise validation_error(INVALID + "Input collection contains duplicates")
-
-
-def _check_binaries(value: Value, content: Any, depth: int) -> None:
-    _check_members(content, "Binary sets should not be empty")
-    _check_distinct(content, [decoded(member) for member in content], "of type BS ")
-    content.sort(key=decoded)
-
-
-def _check_members(content: Any, when_empty: str) -> None:
+def _check_set(value: Value, content: Any, depth: int) -> None:
+    kind = type_of(value)
     if type(content) is not list:
         raise serialization_error(content, "List")
     if not content:
-        raise validation_error(INVALID + when_empty)
+        raise validation_error(INVALID + EMPTY_SETS[kind])
     for member in content:
         if type(member) is not str:
             raise serialization_error(member, "String")
-
-
-def _check_distinct(content: list[str], comparable: list[Any], kind: str) -> None:
+    if kind == "NS":
+        value["NS"] = sorted(map(canonical, content), key=order_bytes)
+        if len(set(value["NS"])) != len(content):
+            raise validation_error(INVALID + "Input collection contains duplicates")
+        return
+    comparable = content if kind == "SS" else [decoded(member) for member in content]
     if len(set(comparable)) != len(content):
-        listed = ", ".join(content)
-        raise validation_error(INVALID + f"Input collection [{listed}]{kind or ' '}contains duplicates.")
+        listed = f"[{', '.join(content)}]{' ' if kind == 'SS' else 'of type BS '}"
+        raise validation_error(INVALID + f"Input collection {listed}contains duplicates.")
+    content.sort(key=None if kind == "SS" else decoded)
 
 
 CHECKS: dict[str, Callable[[Value, Any, int], None]] = {
     "L": _check_nested,
     "M": _check_nested,
-    "SS": _check_strings,
-    "NS": _check_numbers,
-    "BS": _check_binaries,
+    "SS": _check_set,
+    "NS": _check_set,
+    "BS": _check_set,
 }
 
 
@@ -214,39 +214,26 @@ def type_of(value: Value) -> str:
     return next(iter(value))
 
 
+TOKENS = {int: "NUMBER_VALUE", float: "DECIMAL_VALUE", str: "STRING_VALUE", type(None): "NULL_VALUE"}
+
+
+def token_of(value: Any) -> str | None:
+    """A scalar of JSON as DynamoDB's messages call it; None for a list or an object."""
+    return f"{value}_VALUE".upper() if isinstance(value, bool) else TOKENS.get(type(value))
+
+
 def serialization_error(content: Any, expected: str) -> ServiceError:
     """The JSON has a value of another kind than the API's shape there."""
-    if content is None:
-        token = "NULL_VALUE"
-    elif isinstance(content, bool):
-        token = "TRUE_VALUE" if content else "FALSE_VALUE"
-    elif isinstance(content, int):
-        token = "NUMBER_VALUE"
-    elif isinstance(content, float):
-        token = "DECIMAL_VALUE"
-    elif isinstance(content, str):
-        token = "STRING_VALUE"
-    else:
-        return ServiceError(
-            "SerializationException",
-            "Start of structure or map found where not expected"
-            if isinstance(content, dict)
-            else "Unexpected collection type",
-            prefix=CORAL,
-        )
-    return ServiceError("SerializationException", f"{token} cannot be converted to {expected}", prefix=CORAL)
+    message = f"{token_of(content)} cannot be converted to {expected}"
+    if isinstance(content, dict):
+        message = "Start of structure or map found where not expected"
+    elif token_of(content) is None:
+        message = "Unexpected collection type"
+    return ServiceError("SerializationException", message, prefix=CORAL)
 
 
 def _not_one_type(value: Value) -> ServiceError:
-    if len(value) > 1:
-        return validation_error(
-            "Supplied AttributeValue has more than one datatypes set, "
-            "must contain exactly one of the supported datatypes"
-        )
+    wrong = "has more than one datatypes set" if len(value) > 1 else "is empty"
     return validation_error(
-        "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+        f"Supplied AttributeValue {wrong}, must contain exactly one of the supported datatypes"
     )
-
-
-def _empty_name() -> ServiceError:
-    return validation_error("Attribute name is null or empty")

@@ -14,9 +14,9 @@ from keyheat.numbers import UNITS, measured, percent
 from keyheat.scenario.variants import with_shards
 from keyheat.simulator.alterations import Change, spread_traffic
 from keyheat.simulator.flow import Flow
-from keyheat.simulator.outcome import SimulationOutcome, outcome_of
+from keyheat.simulator.outcome import outcome_of
 from keyheat.simulator.simulate import ClientRecord, Simulation
-from keyheat.simulator.whatif import Search, smallest_shards
+from keyheat.simulator.whatif import smallest_shards
 from keyheat.testing.failure import diagnosed, failed
 from keyheat.testing.subject import CheckedLoad, CheckOptions, Source, asked_of
 from keyheat.words import Constraint, Direction, DirectionName, label_of, whose
@@ -41,8 +41,7 @@ def assert_no_throttles(
     require_share(at_most)
     sent = asked_of(source, options)
     simulation = sent.simulated()
-    outcome = outcome_of(simulation)
-    if outcome.share() > at_most or (not at_most and outcome.limits):
+    if _over(simulation, at_most):
         allowed = f"at most {percent(at_most)} throttled" if at_most else "no throttles"
         raise failed(allowed, sent, simulation)
 
@@ -70,18 +69,24 @@ def assert_shards_suffice(
     _require(shards >= 1, f"shards is a whole number from 1 on, not {shards}")
     require_share(at_most)
     sent = asked_of(source, options)
-    constraint = _smallest_shards(sent, at_most)
-    if constraint.answer is not None and constraint.answer.value <= shards:
+    if not sent.ours:
+        raise ValueError("shards are searched for a scenario; recorded requests have the keys that they have")
+    scenario = sent.scenario.model_copy(update={"seed": sent.seed})
+    search = smallest_shards(scenario, share_most=at_most, burst=sent.burst, folder=sent.folder)
+    answer = search.answer
+    if answer is not None and answer.value <= shards:
         return
-    enough = (
-        f"{constraint.answer.value} are"
-        if constraint.answer
-        else f"not even {constraint.question.within.most} are"
-    )
+    enough = f"{answer.value} are" if answer else f"not even {search.question.within.most} are"
     because = f"{shards} shards are not enough: {enough}, for at most {percent(at_most)} throttled."
-    if any(step.value == shards and step.holds for step in constraint.in_order):
+    if any(step.value == shards and step.holds for step in search.in_order):
         because += f" With {shards} it is luck that no two of them share a partition."
-    tried = _with_shards(sent, shards)
+    spread = with_shards(sent.scenario, shards)
+    tried = replace(
+        sent,
+        scenario=spread,
+        named=f"{sent.named} with {shards} shards",
+        traffic=lambda: spread_traffic(spread, sent.seed, sent.folder)[0],
+    )
     raise failed(f"{shards} shards suffice", tried, tried.simulated(), because=because)
 
 
@@ -107,9 +112,14 @@ def assert_units_per_operation(
         raise failed(check, sent, simulation, because=because)
     units = outcome.consumed_per_s(side) * outcome.seconds / accepted
     if units > at_most * (1 + 1e-9):
+        parts = [
+            f"{measured(per_s * outcome.seconds / accepted)} on {whose(label_of(index))}"
+            for (index, of_side), per_s in outcome.accepted_per_s.items()
+            if of_side is side and per_s
+        ]
         because = (
             f"A {direction} consumes {measured(units)} {UNITS[direction]} in the mean, and may consume "
-            f"{measured(at_most)}: {_by_resource(outcome, side, accepted)}."
+            f"{measured(at_most)}: {', '.join(parts)}."
         )
         raise failed(check, sent, simulation, because=because)
 
@@ -170,29 +180,3 @@ def _most_headroom(sent: CheckedLoad, times: float, at_most: float) -> str:
         else:
             low = middle
     return f"up to {measured(low)} times they are not" if low else "neither are they let in at far less"
-
-
-def _smallest_shards(sent: CheckedLoad, at_most: float) -> Search:
-    if not sent.ours:
-        raise ValueError("shards are searched for a scenario; recorded requests have the keys that they have")
-    scenario = sent.scenario.model_copy(update={"seed": sent.seed})
-    return smallest_shards(scenario, share_most=at_most, burst=sent.burst, folder=sent.folder)
-
-
-def _with_shards(sent: CheckedLoad, shards: int) -> CheckedLoad:
-    scenario = with_shards(sent.scenario, shards)
-    return replace(
-        sent,
-        scenario=scenario,
-        named=f"{sent.named} with {shards} shards",
-        traffic=lambda: spread_traffic(scenario, sent.seed, sent.folder)[0],
-    )
-
-
-def _by_resource(outcome: SimulationOutcome, side: Direction, accepted: int) -> str:
-    parts = [
-        f"{measured(per_s * outcome.seconds / accepted)} on {whose(label_of(index))}"
-        for (index, direction), per_s in outcome.accepted_per_s.items()
-        if direction is side and per_s
-    ]
-    return ", ".join(parts)

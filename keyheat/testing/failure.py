@@ -14,7 +14,7 @@ from keyheat.masking import plain
 from keyheat.numbers import UNITS, percent, rate, whole
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import HotKey, Recommendation, write_diagnosis, write_evidence
+from keyheat.runs.formats import write_diagnosis, write_evidence
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.simulator.folder import keys_of, manifest_of, write_run
 from keyheat.simulator.outcome import outcome_of
@@ -23,13 +23,11 @@ from keyheat.terms import CONFIDENCE, DEMAND
 from keyheat.testing.subject import CheckedLoad
 from keyheat.words import Direction, Grade, key_name, label_of, title_of, whose
 
-NOTE = "checked with nothing saved up: the table serves what it could serve for ever"
-
 
 def diagnosed(sent: CheckedLoad, simulation: Simulation) -> ReportRun:
     """Everything that a report of the simulated run would be made from, with its diagnosis."""
     keys = Keys.model_validate(keys_of(simulation, show_keys=sent.show_keys))
-    manifest = Manifest.model_validate(manifest_of(simulation, notes=_notes(sent)))
+    manifest = Manifest.model_validate(manifest_of(simulation, notes=sent.notes))
     evidence = evidence_of(simulation)
     diagnosis = diagnose(
         evidence,
@@ -47,15 +45,11 @@ def write_report_of(sent: CheckedLoad, simulation: Simulation, folder: Path) -> 
 
     run = diagnosed(sent, simulation)
     assert run.evidence is not None, "a simulated run has evidence"
-    write_run(simulation, folder, show_keys=sent.show_keys, notes=_notes(sent))
+    write_run(simulation, folder, show_keys=sent.show_keys, notes=sent.notes)
     write_evidence(folder / FILES[EVIDENCE], run.evidence)
     write_diagnosis(folder / FILES[DIAGNOSIS], run.diagnosis)
     keep_summary(folder)
     return write_report(folder, datetime.now(UTC))
-
-
-def _notes(sent: CheckedLoad) -> tuple[str, ...]:
-    return () if sent.burst else (NOTE,)
 
 
 WIDTH = 100
@@ -97,7 +91,10 @@ def failed(
     head, rows = _verdict(sent, simulation)
     if because is not None:
         head, rows = because, [("simulated", head), *rows]
-    message = text_of(head, [("check", check), ("of", _of(sent, simulation)), *rows])
+    saved = "with what the table has saved up" if sent.burst else "nothing saved up (burst=True counts that)"
+    seconds = simulation.ended_s - simulation.started_s
+    of = f"{sent.named}, {seconds:g} s simulated, seed {simulation.seed}, {saved}"
+    message = text_of(head, [("check", check), ("of", of), *rows])
     return CheckFailed(message, sent=sent, simulation=simulation)
 
 
@@ -112,7 +109,7 @@ def text_of(head: str, rows: Rows) -> str:
 
 def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple[str, str]]]:
     from keyheat.analysis.facts import facts_of
-    from keyheat.show.advice import cure_words
+    from keyheat.show.advice import cure_words, outlook
     from keyheat.show.verdict import sureness, verdict_sentence
 
     run = diagnosed(sent, simulation)
@@ -123,20 +120,19 @@ def _verdict(sent: CheckedLoad, simulation: Simulation) -> tuple[str, list[tuple
         return f"none: {sentence}", rows
     hot = [key for key in run.diagnosis.hot_keys if key.direction == verdict.direction]
     if hot and verdict.constraint == "partition" and verdict.resource == "table":
-        rows.append(("hottest key", _key(max(hot, key=lambda key: key.units_per_s))))
+        key = max(hot, key=lambda key: key.units_per_s)
+        asked = rate(key.units_per_s, UNITS[key.direction or "write"])
+        share = f"{percent(key.share)} of the units, {asked} of {DEMAND}"
+        rows.append(("hottest key", f"{key_name(key.key, key.shown)}, {share}"))
     if run.diagnosis.cure is not None:
         rows.append(("cure", cure_words(run.diagnosis.cure)))
     offered = [advice for advice in run.diagnosis.recommendations if advice.kind != "insufficient"]
     lasting = sorted(offered, key=lambda advice: advice.kind != "cure")
-    rows += [("what to do", _advice(advice)) for advice in lasting[:MOST_ADVICE]]
+    for advice in lasting[:MOST_ADVICE]:
+        title = title_of(advice.action, advice.resource)
+        rows.append(("what to do", f"{title}. {advice.why} {advice.expected} {outlook(advice)}".strip()))
     rows.append((CONFIDENCE, f"{sureness(verdict)}, {SURE[verdict.grade]}, on the simulator"))
     return f"{verdict.constraint}: {sentence}", rows
-
-
-def _of(sent: CheckedLoad, simulation: Simulation) -> str:
-    saved = "with what the table has saved up" if sent.burst else "nothing saved up (burst=True counts that)"
-    seconds = simulation.ended_s - simulation.started_s
-    return f"{sent.named}, {seconds:g} s simulated, seed {simulation.seed}, {saved}"
 
 
 def _throttled(simulation: Simulation) -> str:
@@ -151,16 +147,3 @@ def _throttled(simulation: Simulation) -> str:
         for refusal in outcome.limits
     ]
     return "; ".join([", ".join(sides) or "nothing was sent", *where])
-
-
-def _key(key: HotKey) -> str:
-    unit = UNITS[key.direction or "write"]
-    name = key_name(key.key, key.shown)
-    return f"{name}, {percent(key.share)} of the units, {rate(key.units_per_s, unit)} of {DEMAND}"
-
-
-def _advice(advice: Recommendation) -> str:
-    from keyheat.show.advice import outlook
-
-    title = title_of(advice.action, advice.resource)
-    return f"{title}. {advice.why} {advice.expected} {outlook(advice)}".strip()

@@ -10,8 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final, TypedDict, Unpack
+from types import TracebackType
+from typing import Any, Final, Literal, Self, TypedDict, Unpack
+from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
 
 import numpy as np
 
@@ -27,7 +30,6 @@ from keyheat.simulator.masses import Masses
 from keyheat.terms import CONFIDENCE
 from keyheat.testing.checks import assert_no_hot_partition, require_share
 from keyheat.testing.failure import CheckFailed, text_of
-from keyheat.testing.faults import FaultFields, LocalFaults, call_endpoint
 from keyheat.testing.subject import Chances, CheckedLoad
 from keyheat.words import LIMITS, Direction, key_name, title_of
 
@@ -67,16 +69,13 @@ def sent_steadily(rows: Rows, requests_per_s: float, seconds: int) -> Recorded:
 
 def _flows(rows: Rows, times_per_s: float) -> Iterator[Flow]:
     """A flow for each kind of request, every recorded request being sent `times_per_s`."""
-    kinds = dict.fromkeys(
-        (row["direction"], row["index"], row["eventual"]) for row in rows if not row["entry"]
-    )
-    for side, index, eventual in kinds:
-        mine = [
-            row
-            for row in rows
-            if (row["direction"], row["index"], row["eventual"], row["entry"])
-            == (side, index, eventual, False)
-        ]
+    kinds: dict[tuple[Direction, str | None, bool, bool], list[RecordedRow]] = {}
+    for row in rows:
+        kinds.setdefault((row["direction"], row["index"], row["eventual"], row["entry"]), []).append(row)
+    entries = {index: of for (_side, index, _eventual, entry), of in kinds.items() if entry and index}
+    for (side, index, eventual, entry), mine in kinds.items():
+        if entry:
+            continue
         count = requests_in(mine)
         yield Flow(
             operation=OPERATIONS[side],
@@ -86,15 +85,11 @@ def _flows(rows: Rows, times_per_s: float) -> Iterator[Flow]:
             keys=_masses(mine),
             index=index,
             eventual=eventual,
-            index_writes=tuple(_entries(rows, count)) if side == "write" else (),
+            index_writes=tuple(
+                IndexFlow(index=name, units=_units(of) / count, keys=_masses(of))
+                for name, of in (entries.items() if side == "write" else ())
+            ),
         )
-
-
-def _entries(rows: Rows, writes: int) -> Iterator[IndexFlow]:
-    for index in dict.fromkeys(row["index"] for row in rows if row["entry"]):
-        mine = [row for row in rows if row["entry"] and row["index"] == index]
-        assert index is not None, "an entry is one of an index"
-        yield IndexFlow(index=index, units=_units(mine) / writes, keys=_masses(mine))
 
 
 def _masses(rows: Rows) -> Masses:
@@ -113,6 +108,81 @@ def _masses(rows: Rows) -> Masses:
 
 def _units(rows: Rows) -> float:
     return sum(row["units"] for row in rows)
+
+
+TIMEOUT_S: Final = 60.0
+JSON: Final = {"Content-Type": "application/json"}
+
+
+class FaultFields(TypedDict, total=False):
+    """One rule, in the words of a file of rules: docs/local-table.md explains each."""
+
+    name: str
+    operations: Sequence[str]
+    table: str
+    key: str | int
+    key_prefix: str | int
+    index: str
+    share: float
+    from_s: float
+    to_s: float
+    times: int
+    throttle: str
+    conflict: Literal[True]
+    error: Literal[500, 503]
+    cut: Literal["before", "after", "middle"]
+    delay_ms: float
+
+
+def call_endpoint(
+    url: str, method: str = "GET", content: bytes | object = None, headers: Mapping[str, str] = JSON
+) -> bytes:
+    """What an endpoint answers, with no proxy between. Raises `ValueError` with the reason of a refusal."""
+    body = content if content is None or isinstance(content, bytes) else json.dumps(content).encode()
+    straight = build_opener(ProxyHandler({}))
+    try:
+        with straight.open(Request(url, body, dict(headers), method=method), timeout=TIMEOUT_S) as answer:
+            response: bytes = answer.read()
+            return response
+    except HTTPError as refused:
+        with refused:
+            reason = json.load(refused)
+        raise ValueError(reason.get("error") or reason["message"]) from None
+
+
+@dataclass(slots=True)
+class LocalFaults:
+    """Rules that are set on an endpoint until the `with` block ends, or `clear` is called."""
+
+    _url: str
+    _ended: list[dict[str, Any]] | None = None
+
+    def set(self, rules: Sequence[Mapping[str, Any]], seed: int) -> Self:
+        """Set them, in the place of all others. Raises `ValueError` with everything that is wrong."""
+        call_endpoint(self._url, "PUT", {"seed": seed, "rules": list(rules)})
+        return self
+
+    def clear(self) -> None:
+        """Take them back, and keep what they did."""
+        if self._ended is None:
+            self._ended = json.loads(call_endpoint(self._url, "DELETE"))["rules"]
+
+    def counts(self) -> list[dict[str, Any]]:
+        """Each rule, how often it was `asked` about what it is for, and how often it `struck`."""
+        if self._ended is not None:
+            return self._ended
+        return list(json.loads(call_endpoint(self._url))["rules"])
+
+    def struck(self, name: str | None = None) -> int:
+        return sum(rule["struck"] for rule in self.counts() if name in (None, rule["name"]))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
 
 
 REGION: Final = "us-east-1"
@@ -145,6 +215,7 @@ class LocalDynamoDB:
     def environment(self) -> dict[str, str]:
         """Variables that send boto3, and every other AWS SDK, here and with no credentials of anybody's."""
         services = ("DYNAMODB", "DYNAMODB_STREAMS", "CLOUDWATCH")
+        no_proxy = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), urlsplit(self.url).hostname)
         return {
             **{f"AWS_ENDPOINT_URL_{service}": self.url for service in services},
             "AWS_ACCESS_KEY_ID": "local",
@@ -152,7 +223,7 @@ class LocalDynamoDB:
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
-            **dict.fromkeys(("NO_PROXY", "no_proxy"), _past_proxies(self.url)),
+            **dict.fromkeys(("NO_PROXY", "no_proxy"), ",".join(filter(None, no_proxy))),
         }
 
     def tables(self) -> tuple[str, ...]:
@@ -208,10 +279,13 @@ class LocalDynamoDB:
         """
         if not 0 < requests_per_s < inf or seconds < 1:
             raise ValueError(f"a load has a rate and lasts: not {requests_per_s}/s for {seconds} s")
-        name = table or self._only_one()
+        used = self._used_tables()
+        if table is None and len(used) != 1:
+            raise ValueError(f"which table? Name one with table=; asked were: {', '.join(used) or 'none'}")
+        name = table or used[0]
         rows = self.recorded(name)
         if not rows:
-            raise ValueError(f"table {name} was asked for nothing; asked were: {self._used_tables_text()}")
+            raise ValueError(f"table {name} was asked for nothing; asked were: {', '.join(used) or 'none'}")
         if name not in self.tables():
             raise ValueError(f"table {name} is gone, and its capacity with it: check before it is deleted")
         scenario = scenario_of_table(table_facts(self._described(name)), seconds)
@@ -242,24 +316,16 @@ class LocalDynamoDB:
         """No request was throttled, or at most a share of them: of one table, or of all, deleted ones too."""
         __tracebackhide__ = True
         require_share(at_most)
+        used = self._used_tables()
         if table is not None and not self.recorded(table):
-            raise ValueError(f"table {table} was asked for nothing; asked were: {self._used_tables_text()}")
-        for name in [table] if table else self._used_tables():
+            raise ValueError(f"table {table} was asked for nothing; asked were: {', '.join(used) or 'none'}")
+        for name in [table] if table else used:
             rows = self.recorded(name)
             if throttled_in(rows) > at_most * requests_in(rows):
                 raise CheckFailed(_counted(name, rows, at_most, show_keys=show_keys))
 
     def _used_tables(self) -> list[str]:
         return [name for name, rows in self._recorded().items() if rows]
-
-    def _only_one(self) -> str:
-        names = self._used_tables()
-        if len(names) != 1:
-            raise ValueError(f"which table? Name one with table=; asked were: {self._used_tables_text()}")
-        return names[0]
-
-    def _used_tables_text(self) -> str:
-        return ", ".join(self._used_tables()) or "none"
 
     def _recorded(self) -> dict[str, tuple[RecordedRow, ...]]:
         return {name: tuple(rows) for name, rows in self._page("recorded").items()}
@@ -282,12 +348,6 @@ class LocalDynamoDB:
             "Authorization": SIGNED.format(region=region),
         }
         return json.loads(call_endpoint(self.url, "POST", request, headers))
-
-
-def _past_proxies(url: str) -> str:
-    """The hosts that no proxy is asked for, and this one."""
-    others = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
-    return ",".join(filter(None, [others, urlsplit(url).hostname]))
 
 
 def _counted(table: str, rows: tuple[RecordedRow, ...], at_most: float, *, show_keys: bool) -> str:

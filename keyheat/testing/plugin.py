@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
 REPORTS = "--keyheat-report"
 OF_SOMEBODY = (
-    "AWS_PROFILE",
-    "AWS_DEFAULT_PROFILE",
-    "AWS_SESSION_TOKEN",
-    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
-)
+    "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+)  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,7 +73,8 @@ def pytest_runtest_makereport(
     report = yield
     folder: Path | None = item.config.getoption(REPORTS)
     if folder is not None and call.excinfo is not None:
-        message = _written(call.excinfo.value, folder / _slug(item.nodeid))
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", item.nodeid).strip("-.")
+        message = _written(call.excinfo.value, folder / name)
         if message is not None:
             report.sections.append(("keyheat", message))
     return report
@@ -109,8 +107,3 @@ def _written(error: BaseException, folder: Path) -> str | None:
         return f"report: {write_report_of(error.sent, error.simulation, folder)}"
     except (CannotWrite, FileProblem, OSError) as problem:
         return f"no report: {problem}"
-
-
-def _slug(nodeid: str) -> str:
-    """The name of a test as the name of a folder."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", nodeid).strip("-.")

@@ -38,6 +38,11 @@ class CheckedLoad:
     show_keys: bool = False
     ours: bool = True
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        note = "checked with nothing saved up: the table serves what it could serve for ever"
+        return () if self.burst else (note,)
+
     def simulated(
         self,
         change: Change | None = None,
@@ -104,7 +109,11 @@ def asked_of(source: Source | None, options: CheckOptions) -> CheckedLoad:
     if isinstance(options.get("set"), str):
         raise TypeError(f"set is a list, such as [{options['set']!r}]")
     if isinstance(source, CheckedLoad):
-        return _as_recorded(source, options)
+        if beside := options.keys() - Chances.__optional_keys__:
+            named = ", ".join(sorted(beside))
+            raise TypeError(f"recorded requests are what they are: {named} cannot be given")
+        chances: dict[str, Any] = {name: options[name] for name in options}  # type: ignore[literal-required]
+        return replace(source, **chances)
     scenario, named, folder = _scenario(source, options)
     seed = options.get("seed", scenario.seed)
     return CheckedLoad(
@@ -129,7 +138,16 @@ def _scenario(source: Source | None, options: CheckOptions) -> tuple[Scenario, s
     if source is None:
         if "table" not in options or "keys" not in options:
             raise TypeError("what is to be checked? Give a scenario file, or table= and keys= (and load=)")
-        checked = scenario_from_dict(_in_python(options), "this check")
+        raw = {
+            "format": FORMAT,
+            "name": "check",
+            "question": "Does this table take this load?",
+            "loadtest": options.get("loadtest", PLAIN_PUTS),
+            "table": {"name": "table", **_plain(options["table"])},
+            "keys": _plain(options["keys"]),
+            "load": _plain(options.get("load", {})),
+        }
+        checked = scenario_from_dict(raw, "this check")
         return overridden(checked, changes, "this check"), f"table {checked.table.name}", Path()
     assert not isinstance(source, CheckedLoad), "handled by the caller"
     path = scenario_file(source)
@@ -137,29 +155,5 @@ def _scenario(source: Source | None, options: CheckOptions) -> tuple[Scenario, s
     return scenario, f"scenario {scenario.name} ({path})", path.parent
 
 
-def _in_python(options: CheckOptions) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "name": "check",
-        "question": "Does this table take this load?",
-        "loadtest": options.get("loadtest", PLAIN_PUTS),
-        "table": {"name": "table", **_plain(options["table"])},
-        "keys": _plain(options["keys"]),
-        "load": _plain(options.get("load", {})),
-    }
-
-
 def _plain(spec: Part) -> dict[str, Any]:
     return spec.model_dump(mode="json", exclude_unset=True) if isinstance(spec, BaseModel) else dict(spec)
-
-
-def _as_recorded(sent: CheckedLoad, options: CheckOptions) -> CheckedLoad:
-    beside = options.keys() - Chances.__optional_keys__
-    if beside:
-        raise TypeError(f"recorded requests are what they are: {', '.join(sorted(beside))} cannot be given")
-    return replace(
-        sent,
-        seed=options.get("seed", sent.seed),
-        burst=options.get("burst", sent.burst),
-        show_keys=options.get("show_keys", sent.show_keys),
-    )

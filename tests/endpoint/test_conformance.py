@@ -4,13 +4,15 @@ Each refusal is the exception that DynamoDB has for it, and is counted where Clo
 """
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import pytest
 
+from keyheat.endpoint.errors import cancellation, throttled
 from keyheat.endpoint.tables.create import define, make_table
-from keyheat.model.resources import Cause, IndexCapacity, Refusal, TableCapacity
+from keyheat.model.resources import Cause, IndexCapacity, Refusal, TableCapacity, parse_reason
 from keyheat.words import Capacity, Direction
 from tests.endpoint.account import attributes, index, indexed, table
 from tests.endpoint.admission import CASES, INDEX, SCALE, Case, play
@@ -49,7 +51,7 @@ class Endpoint:
         self.app = service_app_at(scale=SCALE)
         self.start_s = self.app.clock.now_s
         self.refusals: Counter[tuple[str, str]] = Counter()
-        self.shapes: set[tuple[str, str, str, str]] = set()
+        self.shapes: set[tuple[str, ...]] = set()
         definition = define(request_of(capacity))
         self.app.service.catalog.add(make_table(self.app.service, definition, self.start_s))
 
@@ -79,7 +81,9 @@ class Endpoint:
         [reason] = answer[member]
         self.refusals[reason["reason"], operation] += 1
         code = answer["__type"].rpartition("#")[2]
-        self.shapes.add((reason["reason"], code, member, reason["resource"]))
+        self.shapes.add(
+            (reason["reason"], code, member, reason["resource"], answer["message"].split(". ")[0])
+        )
         return str(reason["reason"])
 
     def counted(self, metric: str, **dimensions: str) -> float:
@@ -92,16 +96,32 @@ class Endpoint:
         return float(sum(point["Sum"] for point in answer["Datapoints"]))
 
 
-def shape_of(reason: str, capacity: TableCapacity) -> tuple[str, str, str, str]:
-    """The reason, with the code, the member and the resource that the exception has."""
-    code, member = "ThrottlingException", "ThrottlingReasons"
+LEVEL, EXCEEDED = (
+    "The level of configured provisioned throughput for ",
+    "ProvisionedThroughputExceededException",
+)
+TABLE, INDEX_READ = LEVEL + "the table was exceeded", LEVEL + "the index was exceeded"
+INDEXES = LEVEL + "one or more global secondary indexes of the table was exceeded"
+SCALING = "Throughput exceeds the current capacity of your table or index"
+INDEXES_SCALING = "Throughput exceeds the current capacity for one or more global secondary indexes"
+MAXIMUM = "Throughput exceeds the maximum OnDemandThroughput configured on table or index"
+ACCOUNT = "Throughput exceeds the current throughput limit for your account"
+
+
+def shape_of(reason: str, capacity: TableCapacity) -> tuple[str, ...]:
+    """The reason, with the code, the member, the resource and the first sentence that the exception has."""
+    code, member, side = "ThrottlingException", "ThrottlingReasons", reason[:10]
     if "AccountLimit" in reason:
-        code = "RequestLimitExceeded"
+        code, message = "RequestLimitExceeded", ACCOUNT
     elif capacity.billing_mode == "PROVISIONED":
-        code = "ProvisionedThroughputExceededException"
+        code = EXCEEDED
+        message = {"IndexReadP": INDEX_READ, "IndexReadK": INDEX_READ}.get(side, TABLE)
+        message = INDEXES if side.startswith("IndexWrite") else message
     else:
         member = "throttlingReasons"
-    return reason, code, member, f"{ARN}/index/{INDEX}" if reason.startswith("Index") else ARN
+        message = INDEXES_SCALING if side.startswith("IndexWrite") else SCALING
+        message = MAXIMUM if "MaxOnDemand" in reason else message
+    return reason, code, member, f"{ARN}/index/{INDEX}" if reason.startswith("Index") else ARN, message
 
 
 def metric_of(reason: str) -> tuple[str, dict[str, str]]:
@@ -141,3 +161,40 @@ def test_cases_reach_all_sixteen_reasons() -> None:
         for index, direction, cause in product((None, "any"), Direction, Cause)
     }
     assert {step.reason for case in CASES for step in case.steps} - {None} == every
+
+
+@dataclass(frozen=True)
+class Asked:
+    provisioned: bool
+
+    def resource_arn(self, index: str | None) -> str:
+        return ARN if index is None else f"{ARN}/index/{index}"
+
+
+def refusal(reason: str) -> Refusal:
+    parsed = parse_reason(reason)
+    assert parsed is not None
+    return Refusal("by_city" if parsed[0] else None, *parsed[1:])
+
+
+@pytest.mark.parametrize(
+    ("provisioned", "reason", "code", "message"),
+    [
+        (True, "TableWriteProvisionedThroughputExceeded", "ProvisionedThroughputExceeded", TABLE),
+        (True, "IndexWriteProvisionedThroughputExceeded", "ProvisionedThroughputExceeded", INDEXES),
+        (False, "TableWriteKeyRangeThroughputExceeded", "ThrottlingError", SCALING),
+        (False, "TableWriteAccountLimitExceeded", "ThrottlingError", SCALING),
+        (False, "IndexWriteKeyRangeThroughputExceeded", "ThrottlingError", INDEXES_SCALING),
+    ],
+)
+def test_a_cancelled_transaction_has_a_code_and_a_message(
+    provisioned: bool, reason: str, code: str, message: str
+) -> None:
+    answer = cancellation(Asked(provisioned), refusal(reason))
+    assert (answer["Code"], answer["Message"].startswith(message)) == (code, True)
+
+
+def test_a_batch_names_the_provisioned_throughput_alone() -> None:
+    for cause, code in (("KeyRange", "ThrottlingException"), ("Provisioned", EXCEEDED)):
+        reason = refusal(f"TableWrite{cause}ThroughputExceeded")
+        assert throttled(Asked(provisioned=True), reason, batch=True).code == code

@@ -174,13 +174,3 @@ def test_indexes_are_described_with_their_own_capacity():
     assert described["GlobalSecondaryIndexes"] == [
         index(Projection=include) | {"IndexArn": f"{ARN}/index/by_city"} | empty | capacity
     ]
-
-
-def test_the_quotas_are_those_of_a_new_account():
-    """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html"""
-    assert Account().call("DescribeLimits") == {
-        "AccountMaxReadCapacityUnits": 80_000,
-        "AccountMaxWriteCapacityUnits": 80_000,
-        "TableMaxReadCapacityUnits": 40_000,
-        "TableMaxWriteCapacityUnits": 40_000,
-    }

@@ -3,15 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 import pytest
 from botocore.exceptions import ClientError
 
 from keyheat.endpoint.faultrules import checked_rules
 from keyheat.endpoint.faults import Faults
+from keyheat.endpoint.http import Connections
+from keyheat.endpoint.options import ClientBounds
 from tests.endpoint import ordering
 from tests.endpoint.account import index, indexed, on_demand, table, units
 from tests.endpoint.clients import ServiceApp, service_app_at
 from tests.endpoint.ordering import counted
+from tests.endpoint.peers import Peer, request
 
 WRITE_HOT, READ_HOT = "TableWriteKeyRangeThroughputExceeded", "TableReadKeyRangeThroughputExceeded"
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
@@ -160,6 +164,7 @@ def test_a_plain_write_meets_a_conflict_and_a_plain_read_and_a_batch_do_not(app:
     assert struck(app) == [1]
     reads = [{"Get": {"TableName": "orders", "Key": {"pk": {"S": "a"}}}}]
     refused(lambda: app.ddb.transact_get_items(TransactItems=reads), "TransactionCanceledException")
+    assert counted(app, "TransactionConflict", "orders") == 2.0
 
 
 @pytest.mark.parametrize(
@@ -272,3 +277,33 @@ def test_a_number_is_named_by_its_digits(app: ServiceApp) -> None:
     read = {number: {"TableName": "counted", "Key": {"pk": {"N": number}}} for number in ("42", "420")}
     assert refused(lambda: app.ddb.get_item(**read["42"]), "ServiceUnavailable")
     assert header(app.ddb.get_item(**read["420"])) is None
+
+
+MINE = {"name": "mine", "error": 500}
+GARBAGE = [
+    b"", b"[", b"{}", b"[]", b"null", b'{"rules": [{"error": 500, "sha', b'{"rules":' + b"[" * 5_000,
+    b'"\xed\xa0\x80"', orjson.dumps({"rules": [{"error": 404}]}),
+]  # fmt: skip
+
+
+def test_mistakes_are_all_said_and_what_was_set_stays(app: ServiceApp) -> None:
+    set_rules(app, MINE)
+    status, said = app.page("faults", "PUT", orjson.dumps({"rules": [{"error": 404}, {}]}))
+    assert status == 400
+    assert [error.rpartition(" @ ")[2] for error in said["errors"]] == ["$.rules[0].error", "$.rules[1]"]
+    assert [app.page("faults", "PUT", body)[0] for body in GARBAGE] == [400] * len(GARBAGE)
+    assert app.page("faults", "PUT", b" " * (2 << 20))[0] == 413
+    assert app.page("faults")[1]["rules"][0]["name"] == "mine"
+
+
+@pytest.mark.parametrize(("cut", "kept"), [("before", []), ("after", ["first"]), ("middle", ["first"])])
+def test_nothing_is_carried_out_behind_a_cut_answer(app: ServiceApp, cut: str, kept: list[str]) -> None:
+    set_rules(app, {"cut": cut, "key": "first"})
+    peer = Peer(Connections(app.router.answer, ClientBounds()))
+    for key in ("first", "second"):
+        peer.send(request("PutItem", orjson.dumps({"TableName": "orders", "Item": {"pk": {"S": key}}})))
+    assert peer.transport.aborted
+    assert bool(peer.transport.written) == (cut == "middle")
+    assert not peer.transport.written.endswith(b"{}")
+    assert app.page("faults", "DELETE")[1]["rules"][0]["struck"] == 1
+    assert {item["pk"]["S"] for item in app.ddb.scan(TableName="orders")["Items"]} == {"a", "b", *kept}

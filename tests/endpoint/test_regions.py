@@ -12,7 +12,6 @@ from keyheat.endpoint.router import Router
 from keyheat.endpoint.service import MOST_REGIONS, Regions, Service
 from tests.endpoint.account import on_demand
 from tests.endpoint.clients import FakeClock, ServiceApp, taken_apart
-from tests.endpoint.ordering import first_refused
 
 HERE, THERE = "us-east-1", "eu-west-1"
 TABLE = on_demand(StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
@@ -112,17 +111,6 @@ def test_a_rule_of_faults_is_for_every_region(app: ServiceApp) -> None:
             app.client("dynamodb", region).put_item(TableName="orders", Item={"pk": {"S": "a"}})
     assert app.page("faults", "DELETE")[0] == 200
     app.client("dynamodb", THERE).put_item(TableName="orders", Item={"pk": {"S": "a"}})
-
-
-def test_pages_call_a_table_of_another_region_by_its_arn(app: ServiceApp) -> None:
-    there = app.client("dynamodb", THERE)
-    first_refused(lambda _: there.put_item(**HOT))
-    assert app.page("tables") == (200, [arn_in(THERE), "orders"])
-    seconds = [app.page(f"decisions?table={name}")[1] for name in ("orders", arn_in(HERE), arn_in(THERE))]
-    assert [len(rows) for rows in seconds] == [0, 0, 1]
-    assert app.page(f"decisions?table={arn_in('sa-east-1')}")[0] == 404
-    recorded = app.page("recorded")[1]
-    assert {name: bool(rows) for name, rows in recorded.items()} == {"orders": False, arn_in(THERE): True}
 
 
 def test_who_looks_in_the_wrong_region_reads_why_once(

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.endpoint.contents import ContentsError, fill, restore, snapshot
-from keyheat.endpoint.descriptions import described_tables
+from keyheat.endpoint.contents import ContentsError, described_tables, fill, restore, snapshot
 from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.options import Contents
 from keyheat.endpoint.router import Router

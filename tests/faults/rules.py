@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyheat.load.transport.answer import IN_FLIGHT
-from keyheat.testing.faults import LocalFaults
-from keyheat.testing.local import LocalDynamoDB
+from keyheat.testing.local import LocalDynamoDB, LocalFaults
 
 FAULTS: dict[str, tuple[dict[str, Any], str | None]] = {
     "fails": ({"error": 500}, "InternalServerError"),

@@ -90,7 +90,7 @@ def ready(
     """A parsed condition, ready to test."""
     return ParsedCondition(
         conditions.compiled(tree), tree, names, values,
-        conditions.checks_of(tree, kind), conditions.attributes_of(tree),
+        tuple(conditions.checks_of(tree, kind)), conditions.attributes_of(tree),
     )  # fmt: skip
 
 
@@ -166,18 +166,12 @@ def require_expressions(request: dict[str, Any], expressions: tuple[str, ...]) -
             return True
     for member in (NAMES, VALUES):
         if request.get(member) is not None:
-            raise validation_error(_without_expression(member, expressions))
+            message = f"{member} can only be specified when using expressions"
+            if member == VALUES and (carriers := [kind for kind in expressions if kind != PROJECTION]):
+                verb = "is" if len(carriers) == 1 else "are all"
+                message += f": {' and '.join(carriers)} {verb} null"
+            raise validation_error(message)
     return False
-
-
-def _without_expression(member: str, expressions: tuple[str, ...]) -> str:
-    if member == NAMES:
-        return f"{NAMES} can only be specified when using expressions"
-    carriers = [kind for kind in expressions if kind != PROJECTION]
-    if not carriers:
-        return f"{VALUES} can only be specified when using expressions"
-    verb = "is" if len(carriers) == 1 else "are all"
-    return f"{VALUES} can only be specified when using expressions: {' and '.join(carriers)} {verb} null"
 
 
 def _text(text: Any) -> str:
@@ -207,14 +201,11 @@ def _checked_values(values: Any) -> Item:
     for name, value in values.items():
         if len(name) < 2 or name[0] != ":":
             raise validation_error(f'{VALUES} contains invalid key: Syntax error; key: "{name}"')
-        _check_named(name, value)
+        try:
+            check_value(value)
+        except ServiceError as error:
+            if error.code != "ValidationException":
+                raise
+            message = f"{VALUES} contains invalid value: {error.message} for key {name}"
+            raise validation_error(message) from error
     return values
-
-
-def _check_named(name: str, value: Any) -> None:
-    try:
-        check_value(value)
-    except ServiceError as error:
-        if error.code != "ValidationException":
-            raise
-        raise validation_error(f"{VALUES} contains invalid value: {error.message} for key {name}") from error

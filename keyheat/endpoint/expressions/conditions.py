@@ -27,7 +27,10 @@ COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
 def compiled(tree: Tree) -> Condition:
     match tree:
         case trees.Both(joined, left, right):
-            return _both(joined, compiled(left), compiled(right))
+            first_holds, other_holds = compiled(left), compiled(right)
+            if joined == "AND":
+                return lambda item, values: first_holds(item, values) and other_holds(item, values)
+            return lambda item, values: first_holds(item, values) or other_holds(item, values)
         case trees.Not(inner):
             negated = compiled(inner)
             return lambda item, values: not negated(item, values)
@@ -84,28 +87,14 @@ def attributes_of(tree: Tree | Operand) -> frozenset[str]:
 
 def _size(measured: Found) -> Found:
     def size(item: Item, values: Values) -> Value | None:
-        value = measured(item, values)
-        length = None if value is None else _length(value)
-        return None if length is None else {"N": str(length)}
+        for kind, content in (measured(item, values) or {}).items():
+            if kind in ("S", "B"):
+                return {"N": str(len(content.encode() if kind == "S" else decoded(content)))}
+            if kind in ("SS", "NS", "BS", "L", "M"):
+                return {"N": str(len(content))}
+        return None
 
     return size
-
-
-def _length(value: Value) -> int | None:
-    for kind, content in value.items():
-        if kind == "S":
-            return len(content.encode())
-        if kind == "B":
-            return len(decoded(content))
-        if kind in ("SS", "NS", "BS", "L", "M"):
-            return len(content)
-    return None
-
-
-def _both(joined: str, left: Condition, right: Condition) -> Condition:
-    if joined == "AND":
-        return lambda item, values: left(item, values) and right(item, values)
-    return lambda item, values: left(item, values) or right(item, values)
 
 
 OnTwo = Callable[[Value | None, Value | None], bool]
@@ -187,11 +176,6 @@ SAME_TYPE = "same data type for lower and upper bounds"
 IN_ORDER = "upper bound to be greater than or equal to lower bound"
 
 
-def checks_of(tree: Tree, kind: str) -> tuple[Check, ...]:
-    """What the values of a condition's tree must fulfil; `kind` names the expression in messages."""
-    return tuple(_checks(tree, kind))
-
-
 def wrong_operand(kind: str, operator: str, value: Value) -> ServiceError:
     """An operator or function was given a value of a type that it does not take."""
     return validation_error(
@@ -200,13 +184,14 @@ def wrong_operand(kind: str, operator: str, value: Value) -> ServiceError:
     )
 
 
-def _checks(tree: Tree, kind: str) -> Iterator[Check]:
+def checks_of(tree: Tree, kind: str) -> Iterator[Check]:
+    """What the values of a condition's tree must fulfil; `kind` names the expression in messages."""
     match tree:
         case trees.Both(_, left, right):
-            yield from _checks(left, kind)
-            yield from _checks(right, kind)
+            yield from checks_of(left, kind)
+            yield from checks_of(right, kind)
         case trees.Not(inner):
-            yield from _checks(inner, kind)
+            yield from checks_of(inner, kind)
         case trees.Comparison(sign, left, right) if sign in COMPARATORS:
             yield from _types((left, right), kind, sign, ORDERED)
         case trees.Between(tested, low, high):

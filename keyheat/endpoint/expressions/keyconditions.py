@@ -23,7 +23,14 @@ OnKey = Comparison | trees.Between | FunctionCall
 
 def key_range(tree: Tree, keys: KeySchema, values: Values) -> Range:
     """The stored keys that a parsed key condition names. Raises ValidationException."""
-    conditions = _by_attribute(tree)
+    conditions: dict[str, OnKey] = {}
+    for condition in _conjuncts(tree):
+        name = _attribute(condition)
+        if name in conditions:
+            raise validation_error(
+                f"Invalid {KIND}: KeyConditionExpressions must only contain one condition per key"
+            )
+        conditions[name] = condition
     equals = [_equal(conditions.pop(hashed.name, None), hashed, values) for hashed in keys.partitions]
     prefix = partition_prefix(*equals)
     for sort in keys.sorts:
@@ -52,18 +59,6 @@ def _equal(condition: OnKey | None, attribute: KeySchemaElement, values: Values)
 
 def _missed(attribute: KeySchemaElement) -> ServiceError:
     return validation_error(f"Query condition missed key schema element: {attribute.name}")
-
-
-def _by_attribute(tree: Tree) -> dict[str, OnKey]:
-    conditions: dict[str, OnKey] = {}
-    for condition in _conjuncts(tree):
-        name = _attribute(condition)
-        if name in conditions:
-            raise validation_error(
-                f"Invalid {KIND}: KeyConditionExpressions must only contain one condition per key"
-            )
-        conditions[name] = condition
-    return conditions
 
 
 def _conjuncts(tree: Tree) -> Iterator[OnKey]:
@@ -110,19 +105,20 @@ def _attribute(condition: OnKey) -> str:
 
 
 def _operands(condition: OnKey, attribute: KeySchemaElement, values: Values) -> list[Value]:
-    return [_operand(node, attribute, values) for node in _parts(condition)[1:]]
-
-
-def _operand(node: Operand, attribute: KeySchemaElement, values: Values) -> Value:
-    if not isinstance(node, trees.Reference):
-        raise validation_error(f"Invalid condition in {KIND}: Multiple attribute names used in one condition")
-    value = values[node.name]
-    content = value.get(attribute.type)
-    if content is None:
-        raise validation_error(INVALID + "Condition parameter type does not match schema type")
-    if not content:
-        raise validation_error(EMPTY.format(kind=WORDS[attribute.type], name=attribute.name))
-    return value
+    operands = []
+    for node in _parts(condition)[1:]:
+        if not isinstance(node, trees.Reference):
+            raise validation_error(
+                f"Invalid condition in {KIND}: Multiple attribute names used in one condition"
+            )
+        value = values[node.name]
+        content = value.get(attribute.type)
+        if content is None:
+            raise validation_error(INVALID + "Condition parameter type does not match schema type")
+        if not content:
+            raise validation_error(EMPTY.format(kind=WORDS[attribute.type], name=attribute.name))
+        operands.append(value)
+    return operands
 
 
 def _sort_range(prefix: bytes, condition: OnKey, sort: KeySchemaElement, values: Values) -> Range:

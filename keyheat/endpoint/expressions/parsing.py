@@ -80,7 +80,12 @@ def _sum(tokens: TokenReader) -> Operand:
 
 def _addend(tokens: TokenReader) -> Operand:
     if tokens.calls:
-        return _update_call(tokens)
+        function = tokens.take()
+        if function not in IN_UPDATES:
+            raise tokens.unexpected()
+        addend = partial(_addend, tokens)
+        first = (lambda: PathValue(tokens.path())) if function == "if_not_exists" else addend
+        return FunctionCall(function, tokens.arguments(first, addend))
     if not tokens.took("("):
         return _plain(tokens)
     inner = _sum(tokens)
@@ -90,15 +95,6 @@ def _addend(tokens: TokenReader) -> Operand:
 
 def _plain(tokens: TokenReader) -> Operand:
     return tokens.reference() if tokens.next.startswith(":") else PathValue(tokens.path())
-
-
-def _update_call(tokens: TokenReader) -> FunctionCall:
-    function = tokens.take()
-    if function not in IN_UPDATES:
-        raise tokens.unexpected()
-    addend = partial(_addend, tokens)
-    first = (lambda: PathValue(tokens.path())) if function == "if_not_exists" else addend
-    return FunctionCall(function, tokens.arguments(first, addend))
 
 
 class ConditionReader:

@@ -7,6 +7,9 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Upd
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
+from operator import add
+from typing import Any
 
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions import trees
@@ -94,9 +97,9 @@ def _source(node: Operand) -> Source:
         case trees.PathValue(path):
             return _at(path)
         case trees.Sum(sign, left, right):
-            return _arithmetic(sign, _source(left), _source(right))
+            return _combined("N", partial(_sum_of, sign), _source(left), _source(right))
         case FunctionCall("list_append", (first, second)):
-            return _appended(_source(first), _source(second))
+            return _combined("L", add, _source(first), _source(second))
         case FunctionCall(_, (trees.PathValue(path), otherwise)):
             return _at(path, _source(otherwise))
     raise AssertionError("no other operand is parsed")
@@ -116,26 +119,21 @@ def _at(path: DocumentPath, otherwise: Source | None = None) -> Source:
     return value
 
 
-def _appended(first: Source, second: Source) -> Source:
-    def appended(item: Item, values: Values) -> Value:
+def _combined(kind: str, combine: Callable[[Any, Any], Any], first: Source, second: Source) -> Source:
+    """Two numbers or lists as one."""
+
+    def combined(item: Item, values: Values) -> Value:
         head, tail = first(item, values), second(item, values)
-        if "L" not in head or "L" not in tail:
+        if kind not in head or kind not in tail:
             raise validation_error(WRONG_TYPE)
-        return {"L": head["L"] + tail["L"]}
+        return {kind: combine(head[kind], tail[kind])}
 
-    return appended
+    return combined
 
 
-def _arithmetic(sign: str, left: Source, right: Source) -> Source:
+def _sum_of(sign: str, value: str, other: str) -> str:
     combine = EXACT.add if sign == "+" else EXACT.subtract
-
-    def result(item: Item, values: Values) -> Value:
-        first_value, other = left(item, values), right(item, values)
-        if "N" not in first_value or "N" not in other:
-            raise validation_error(WRONG_TYPE)
-        return {"N": written(combine(Decimal(first_value["N"]), Decimal(other["N"])))}
-
-    return result
+    return written(combine(Decimal(value), Decimal(other)))
 
 
 def _change(action: Action) -> Change:
@@ -159,7 +157,7 @@ def _sum(value: Value | None, added: Value) -> Value:
     if kind not in value:
         raise validation_error(WRONG_TYPE)
     if kind == "N":
-        return {"N": written(EXACT.add(Decimal(value["N"]), Decimal(added["N"])))}
+        return {"N": _sum_of("+", value["N"], added["N"])}
     return {kind: value[kind] + [member for member in added[kind] if member not in value[kind]]}
 
 

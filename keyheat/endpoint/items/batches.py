@@ -16,7 +16,7 @@ from keyheat.endpoint.errors import ServiceError, throttled, validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items import capacity, single
-from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of
+from keyheat.endpoint.items.capacity import ConsumedByTable, ConsumedCapacity, level_of
 from keyheat.endpoint.items.single import WriteRequest
 from keyheat.endpoint.itemstore import size_of
 from keyheat.endpoint.legacy import translated
@@ -37,13 +37,13 @@ Answer = dict[str, Any]
 class BatchProgress:
     """How far a batch came: what each table spent, and what was refused."""
 
-    consumed: dict[str, ConsumedCapacity] = field(default_factory=dict)
+    consumed: ConsumedByTable = field(default_factory=ConsumedByTable)
     refused: list[tuple[Table, Refusal]] = field(default_factory=list)
     processed: int = 0
 
     def spent(self, table: Table, consumed: ConsumedCapacity) -> None:
         self.processed += 1
-        self.consumed.setdefault(table.name, ConsumedCapacity()).add(consumed)
+        self.consumed.spend(table.name, consumed)
 
     def require_some(self, operation: str, now_s: float) -> None:
         """Raises the throttling exception if nothing was processed; only then was the request throttled."""
@@ -60,18 +60,16 @@ def batch_write_item(context: Context, request: Request) -> Answer:
     checked("BatchWriteItem", request)
     writes = list(_writes_of(context, request))
     _check_count(len(writes), BATCH_WRITE_ITEMS, "BatchWriteItem", request)
-    _check_distinct([(table.name, write.key) for table, write, _ in writes])
+    capacity.check_distinct([(table.name, write.key) for table, write, _ in writes], DUPLICATES)
     now_s, progress = context.now_s, BatchProgress()
     unprocessed: dict[str, list[Any]] = {}
     metrics: dict[str, list[Any]] = {}
-    refusals: dict[int, Refusal] = {}
-    if context.service.faults is not None:
-        aims = [Aim(table, Direction.WRITE, write.key[0]) for table, write, _ in writes]
-        refusals = context.service.faults.refusals(context, "BatchWriteItem", aims)
+    aims = [Aim(table, Direction.WRITE, write.key[0]) for table, write, _ in writes]
+    struck = context.strike("BatchWriteItem", aims)
     for number, (table, write, entry) in enumerate(writes):
         change = single.planned(table, write, table.items.get(write.key[0]))
         cost = capacity.bill(change)
-        refusal = refusals.get(number) or table.model.admit_write(
+        refusal = struck.get(number) or table.model.admit_write(
             write.key[1], cost.units, now_s, cost.index_writes, connection=context.connection
         )
         if table.counting is not None:
@@ -85,10 +83,7 @@ def batch_write_item(context: Context, request: Request) -> Answer:
         if (of_item := capacity.collection_metrics(table, write.named, request)) is not None:
             metrics.setdefault(table.name, []).append(of_item)
     progress.require_some("BatchWriteItem", now_s)
-    answer = {
-        "UnprocessedItems": unprocessed,
-        **capacity.rendered_by_table(progress.consumed, level_of(request)),
-    }
+    answer = {"UnprocessedItems": unprocessed, **progress.consumed.rendered(level_of(request))}
     return {**answer, "ItemCollectionMetrics": metrics} if metrics else answer
 
 
@@ -99,19 +94,15 @@ def _writes_of(context: Context, request: Request) -> Iterator[tuple[Table, Writ
             raise _misshapen("BatchWriteItem", request)
         table = context.service.catalog.get(name)
         for entry in entries:
-            yield table, _write_of(table, entry, request), entry
-
-
-def _write_of(table: Table, entry: Any, request: Request) -> WriteRequest:
-    if type(entry) is not dict or len(entry) != 1:
-        raise _misshapen("BatchWriteItem", request)
-    ((kind, inner),) = entry.items()
-    if type(inner) is dict:
-        if kind == "PutRequest" and inner.get("Item") is not None:
-            return single.put_request(table, {"Item": inner["Item"]})
-        if kind == "DeleteRequest" and inner.get("Key") is not None:
-            return single.delete_request(table, {"Key": inner["Key"]})
-    raise _misshapen("BatchWriteItem", request)
+            if type(entry) is not dict or len(entry) != 1:
+                raise _misshapen("BatchWriteItem", request)
+            ((kind, inner),) = entry.items()
+            if type(inner) is dict and kind == "PutRequest" and inner.get("Item") is not None:
+                yield table, single.put_request(table, {"Item": inner["Item"]}), entry
+            elif type(inner) is dict and kind == "DeleteRequest" and inner.get("Key") is not None:
+                yield table, single.delete_request(table, {"Key": inner["Key"]}), entry
+            else:
+                raise _misshapen("BatchWriteItem", request)
 
 
 def batch_get_item(context: Context, request: Request) -> Answer:
@@ -119,21 +110,19 @@ def batch_get_item(context: Context, request: Request) -> Answer:
     checked("BatchGetItem", request)
     reads = list(_reads_of(context, request))
     _check_count(len(reads), BATCH_GET_ITEMS, "BatchGetItem", request)
-    _check_distinct([(read.table.name, read.key) for read in reads])
+    capacity.check_distinct([(read.table.name, read.key) for read in reads], DUPLICATES)
     now_s, progress, total = context.now_s, BatchProgress(), 0
     responses: dict[str, list[Any]] = {read.table.name: [] for read in reads}
     unprocessed: dict[str, Request] = {}
-    refusals: dict[int, Refusal] = {}
-    if context.service.faults is not None:
-        aims = [Aim(read.table, Direction.READ, read.key[0]) for read in reads]
-        refusals = context.service.faults.refusals(context, "BatchGetItem", aims)
+    aims = [Aim(read.table, Direction.READ, read.key[0]) for read in reads]
+    struck = context.strike("BatchGetItem", aims)
     for number, read in enumerate(reads):
         stored = read.table.items.get(read.key[0])
         size = 0 if stored is None else size_of(stored)
         refusal = None
         if total + size <= BATCH_GET_BYTES:
             units = read_units(size, consistent=read.consistent)
-            refusal = refusals.get(number) or read.table.model.admit_read(
+            refusal = struck.get(number) or read.table.model.admit_read(
                 read.key[1], units, now_s, eventual=not read.consistent, connection=context.connection
             )
             if read.table.counting is not None:
@@ -151,7 +140,7 @@ def batch_get_item(context: Context, request: Request) -> Answer:
     return {
         "Responses": responses,
         "UnprocessedKeys": unprocessed,
-        **capacity.rendered_by_table(progress.consumed, level_of(request)),
+        **progress.consumed.rendered(level_of(request)),
     }
 
 
@@ -190,11 +179,6 @@ def _check_count(count: int, most: int, operation: str, request: Request) -> Non
         raise validation_error(f"Too many items requested for the {operation} call")
     if count == 0:
         raise _misshapen(operation, request)
-
-
-def _check_distinct(keys: list[tuple[str, Key]]) -> None:
-    if len(set(keys)) != len(keys):
-        raise validation_error(DUPLICATES)
 
 
 def _misshapen(operation: str, request: Request) -> ServiceError:

@@ -5,26 +5,22 @@ which kind of units they are; single operations do not.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapacity.html
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from orjson import Fragment
-
-from keyheat.endpoint.errors import ServiceError, throttled, validation_error
+from keyheat.endpoint.errors import ServiceError, throttled, transaction_conflict, validation_error
 from keyheat.endpoint.itemkeys import Key
-from keyheat.endpoint.itemstore import EntryChange, ItemChange, json_of, size_of
-from keyheat.endpoint.keycounts import IndexUse, Insights
+from keyheat.endpoint.itemstore import EntryChange, ItemChange, size_of
+from keyheat.endpoint.keycounts import Insights
+from keyheat.endpoint.schema import IndexSchema
+from keyheat.endpoint.service import Context
 from keyheat.endpoint.tables.catalog import Aim, Table
 from keyheat.endpoint.values import Item
-from keyheat.model.limits import MAX_ITEM_BYTES
+from keyheat.model.limits import INSIGHT_WRITE_WEIGHT, MAX_ITEM_BYTES
 from keyheat.model.resources import Refusal
 from keyheat.model.transactions import IndexWrite
 from keyheat.model.units import write_units
 from keyheat.words import Direction
-
-if TYPE_CHECKING:
-    from keyheat.endpoint.service import Context
 
 Kind = str
 """`ReadCapacityUnits` or `WriteCapacityUnits`."""
@@ -49,6 +45,19 @@ class ConsumedCapacity:
         return self.table + sum(self.local.values()) + sum(self.glob.values())
 
 
+class ConsumedByTable(dict[str, ConsumedCapacity]):
+    """What one request spent on each table, by name."""
+
+    def spend(self, table: str, consumed: ConsumedCapacity) -> None:
+        self.setdefault(table, ConsumedCapacity()).add(consumed)
+
+    def rendered(self, level: str, kind: Kind | None = None) -> dict[str, Any]:
+        """The member ConsumedCapacity of an answer; nothing at the level `NONE`."""
+        if level == "NONE":
+            return {}
+        return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in self.items()]}
+
+
 def level_of(request: dict[str, Any]) -> str:
     """How much the request, whose members were checked, wants to be told."""
     return request.get("ReturnConsumedCapacity") or "NONE"
@@ -66,15 +75,6 @@ def rendered(table: str, consumed: ConsumedCapacity, level: str, kind: Kind | No
             if parts:
                 answer[member] = {name: _units(units, kind) for name, units in parts.items()}
     return answer
-
-
-def rendered_by_table(
-    consumed: dict[str, ConsumedCapacity], level: str, kind: Kind | None = None
-) -> dict[str, Any]:
-    """The member ConsumedCapacity of an answer about several tables; nothing at the level `NONE`."""
-    if level == "NONE":
-        return {}
-    return {"ConsumedCapacity": [rendered(name, units, level, kind) for name, units in consumed.items()]}
 
 
 def _units(units: float, kind: Kind | None) -> dict[str, float]:
@@ -147,37 +147,53 @@ def _entry_writes(entry: EntryChange) -> list[IndexWrite]:
 def count_write(
     counting: Insights, stored: bytes, cost: WriteBill, refusal: Refusal | None, now_s: float
 ) -> None:
-    """Tell Contributor Insights, which is on, of a write that was asked for."""
-    if refusal is None:
-        counting.wrote(stored, cost.units, _index_uses(cost), now_s)
-    else:
+    """Tell Contributor Insights, which is on, of a write that was asked for, also of each global index."""
+    if refusal is not None:
         counting.refused(stored, refusal, now_s)
-
-
-def _index_uses(cost: WriteBill) -> Iterator[IndexUse]:
-    """What a write costs each global index, and under which key."""
+        return
+    counting.read(stored, INSIGHT_WRITE_WEIGHT * cost.units, now_s)
     for entry in cost.entries:
         if not entry.index.local:
             keys = (entry.old_key, entry.new_key) if entry.moved else (entry.new_key or entry.old_key,)
             for key, write in zip(keys, _entry_writes(entry), strict=True):
                 assert key is not None, "an entry that changes was there before or is there after"
-                yield write.index, key[0], write.units
+                counting.read(key[0], INSIGHT_WRITE_WEIGHT * write.units, now_s, write.index)
 
 
-def admit(context: "Context", table: Table, operation: str, key: Key, cost: WriteBill) -> None:
+def injected(
+    context: Context,
+    operation: str,
+    table: Table,
+    direction: Direction,
+    stored: bytes | None,
+    index: IndexSchema | None = None,
+) -> Refusal | None:
+    """The throttle of one item or page by a fault rule. Raises the error of another fault."""
+    struck = context.strike(operation, (Aim(table, direction, stored, index),))
+    if 0 in struck and struck[0] is None:
+        raise transaction_conflict()
+    return struck.get(0)
+
+
+def refused(context: Context, operation: str, table: Table, refusal: Refusal) -> ServiceError:
+    """The throttling exception of a refused request, which is counted."""
+    table.model.minutes.throttled_request(operation, context.now_s)
+    return throttled(table, refusal)
+
+
+def admit(context: Context, table: Table, operation: str, key: Key, cost: WriteBill) -> None:
     """Ask fault rules and the model for a write. Raises the throttling exception, and counts the request."""
-    now_s, faults, refusal = context.now_s, context.service.faults, None
-    if faults is not None:
-        refusal = faults.refusal(context, operation, Aim(table, Direction.WRITE, key[0]))
+    refusal = None
+    if context.service.faults is not None:
+        refusal = injected(context, operation, table, Direction.WRITE, key[0])
     if refusal is None:
         refusal = table.model.admit_write(
-            key[1], cost.units, now_s, cost.index_writes, connection=context.connection
+            key[1], cost.units, context.now_s, cost.index_writes, connection=context.connection
         )
     if table.counting is not None:
-        count_write(table.counting, key[0], cost, refusal, now_s)
+        count_write(table.counting, key[0], cost, refusal, context.now_s)
     if refusal is not None:
-        table.model.minutes.throttled_request(operation, now_s)
-        raise throttled(table, refusal)
+        raise refused(context, operation, table, refusal)
 
 
 def make(table: Table, change: ItemChange, now_s: float) -> None:
@@ -188,6 +204,12 @@ def make(table: Table, change: ItemChange, now_s: float) -> None:
     grown = change.new_bytes - change.old_bytes
     if grown:
         table.model.grown(change.key[1], grown, now_s)
+
+
+def check_distinct(keys: list[tuple[str, Key]], otherwise: str) -> None:
+    """Raises ValidationException where an item is named twice."""
+    if len(set(keys)) != len(keys):
+        raise validation_error(otherwise)
 
 
 def check_size(change: ItemChange, message: str = TOO_LARGE) -> None:
@@ -207,11 +229,3 @@ def collection_metrics(table: Table, item: Item, request: dict[str, Any]) -> dic
         return None
     name = table.schema.keys.partition.name
     return {"ItemCollectionKey": {name: item[name]}, "SizeEstimateRangeGB": [0.0, 1.0]}
-
-
-def condition_failed(old_record: bytes | None, wish: Any) -> ServiceError:
-    """The condition was not met; with the wish `ALL_OLD` the error shows the item that did not meet it."""
-    members: dict[str, Any] = (
-        {"Item": Fragment(json_of(old_record))} if old_record is not None and wish == "ALL_OLD" else {}
-    )
-    return ServiceError("ConditionalCheckFailedException", "The conditional request failed", **members)

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.expressions.parsing import PROJECTION
@@ -63,11 +61,6 @@ def start_attributes(keys: KeySchema, index: IndexSchema | None) -> dict[str, Ke
     return {attribute.name: attribute for attribute in named}
 
 
-def last_evaluated(record: bytes, keys: KeySchema, index: IndexSchema | None) -> bytes:
-    item = orjson.loads(record[SIZE_BYTES:])
-    return orjson.dumps({name: item[name] for name in start_attributes(keys, index)})
-
-
 def starting_key(given: Item, keys: KeySchema, index: IndexSchema | None) -> bytes:
     """The stored key that a page goes on after. Raises ValidationException for a key of another schema."""
     expected = start_attributes(keys, index)
@@ -93,10 +86,8 @@ def selection_of(
     request: dict[str, Any], keys: KeySchema, index: IndexSchema | None, projection: Projection | None
 ) -> Selection:
     """What the request selects. Raises ValidationException for a combination that DynamoDB does not take."""
-    select = request.get("Select")
-    _check_select(
-        select, index, projection, "AttributesToGet" if request.get("AttributesToGet") else PROJECTION
-    )
+    select, by = request.get("Select"), "AttributesToGet" if request.get("AttributesToGet") else PROJECTION
+    _check_select(select, index, projection, by)
     lacking = _lacking(keys, index, projection)
     if lacking and index is not None and not index.local:
         raise validation_error(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from keyheat.endpoint.errors import throttled, validation_error
+from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions.compiler import (
     Expressions,
     ParsedCondition,
@@ -18,16 +18,16 @@ from keyheat.endpoint.expressions.compiler import (
 )
 from keyheat.endpoint.expressions.keyconditions import KIND, Range, key_range
 from keyheat.endpoint.expressions.parsing import PROJECTION
-from keyheat.endpoint.itemkeys import key_of, position_of
+from keyheat.endpoint.itemkeys import key_of, partition_end
 from keyheat.endpoint.items import pages
-from keyheat.endpoint.items.capacity import ConsumedCapacity, level_of, rendered
+from keyheat.endpoint.items.capacity import ConsumedCapacity, injected, level_of, refused, rendered
 from keyheat.endpoint.items.pages import RecordPage, Selection
 from keyheat.endpoint.itemstore import Shelf, json_of, size_of
 from keyheat.endpoint.keycounts import Insights
 from keyheat.endpoint.requests import Request, checked
-from keyheat.endpoint.schema import IndexSchema, KeySchema
+from keyheat.endpoint.schema import IndexSchema
 from keyheat.endpoint.service import Context
-from keyheat.endpoint.tables.catalog import Aim, Table
+from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.values import Item, check_item
 from keyheat.model.resources import Refusal
 from keyheat.model.splits import HASH_BYTES, WHOLE
@@ -74,12 +74,13 @@ def query(context: Context, request: Request) -> bytes:
     keys = table.schema.keys if index is None else index.keys
     condition = expressions.condition(KIND, request[KIND])
     filtering, projection = _filter_and_projection(request, expressions)
-    expressions.finish()
     stored = key_range(condition.tree, keys, expressions.values)
-    if filtering is not None:
-        _check_no_key_filtered(
-            filtering, keys, "QueryFilter" if request.get("QueryFilter") else "Filter Expression"
-        )
+    for attribute in keys.attributes:
+        if filtering is not None and attribute.name in filtering.attributes:
+            what = "QueryFilter" if request.get("QueryFilter") else "Filter Expression"
+            raise validation_error(
+                f"{what} can only contain non-primary key attributes: Primary key attribute: {attribute.name}"
+            )
     descending = request.get("ScanIndexForward") is False
     reading = ReadRequest(
         operation="Query",
@@ -104,7 +105,6 @@ def scan(context: Context, request: Request) -> bytes:
     if require_expressions(request, (FILTER, PROJECTION)):
         expressions = Expressions(request)
         filtering, projection = _filter_and_projection(request, expressions)
-        expressions.finish()
     reading = ReadRequest(
         operation="Scan",
         keyed=False,
@@ -136,18 +136,10 @@ def _filter_and_projection(
     request: Request, expressions: Expressions
 ) -> tuple[ParsedCondition | None, Projection | None]:
     text, projected = request.get(FILTER), request.get(PROJECTION)
-    return (
-        None if text is None else expressions.condition(FILTER, text),
-        None if projected is None else expressions.projection(projected),
-    )
-
-
-def _check_no_key_filtered(filtering: ParsedCondition, keys: KeySchema, what: str) -> None:
-    for attribute in keys.attributes:
-        if attribute.name in filtering.attributes:
-            raise validation_error(
-                f"{what} can only contain non-primary key attributes: Primary key attribute: {attribute.name}"
-            )
+    filtering = None if text is None else expressions.condition(FILTER, text)
+    projection = None if projected is None else expressions.projection(projected)
+    expressions.finish()
+    return filtering, projection
 
 
 def _continued(
@@ -222,8 +214,11 @@ def read(context: Context, reading: ReadRequest, limit: int | None, *, consisten
     consumed = _consumed(reading, page, consistent=consistent)
     _admit(context, reading, page, consumed.total, consistent=consistent)
     count, items = _items(reading, page)
-    more = page.records[-1] if page.more else None
-    last = None if more is None else pages.last_evaluated(more, reading.table.schema.keys, reading.index)
+    last = None
+    if page.more:
+        item = orjson.loads(json_of(page.records[-1]))
+        named = pages.start_attributes(reading.table.schema.keys, reading.index)
+        last = orjson.dumps({name: item[name] for name in named})
     return PageRead(count, len(page.records), page.total_bytes, items, last, consumed)
 
 
@@ -243,21 +238,15 @@ def _answer(context: Context, reading: ReadRequest, request: Request) -> bytes:
 
 
 def _consumed(reading: ReadRequest, page: RecordPage, *, consistent: bool) -> ConsumedCapacity:
-    units = read_units(page.total_bytes, consistent=consistent)
-    if reading.index is None:
+    units, index = read_units(page.total_bytes, consistent=consistent), reading.index
+    if index is None:
         return ConsumedCapacity(units)
-    if not reading.index.local:
-        return ConsumedCapacity(glob={reading.index.name: units})
-    return ConsumedCapacity(
-        _fetching(reading, page, consistent=consistent), local={reading.index.name: units}
-    )
-
-
-def _fetching(reading: ReadRequest, page: RecordPage, *, consistent: bool) -> float:
-    """What a local index asks of the table for attributes that it does not have: every item by itself."""
-    if not reading.selection.fetches:
-        return 0.0
-    return sum(read_units(size_of(record), consistent=consistent) for record in _whole(reading, page))
+    if not index.local:
+        return ConsumedCapacity(glob={index.name: units})
+    # It asks the table for attributes that it does not have, and for every item by itself.
+    fetched = _whole(reading, page) if reading.selection.fetches else ()
+    fetching = sum(read_units(size_of(record), consistent=consistent) for record in fetched)
+    return ConsumedCapacity(fetching, local={index.name: units})
 
 
 def _whole(reading: ReadRequest, page: RecordPage) -> list[bytes]:
@@ -269,13 +258,11 @@ def _admit(
 ) -> None:
     """Ask for the whole page at the place where it begins, though a long scan page may cross partitions."""
     now_s, model = context.now_s, reading.table.model
-    at = position_of(reading.stored[0] if page.first is None else page.first)
+    begins = reading.stored[0] if page.first is None else page.first
+    at = begins[:HASH_BYTES] + begins[partition_end(begins) :]  # its position
     name = None if reading.index is None or reading.index.local else reading.index.name
-    faults, refusal = context.service.faults, None
-    if faults is not None:
-        partition = reading.stored[0] if reading.keyed else None
-        aim = Aim(reading.table, Direction.READ, partition, reading.index)
-        refusal = faults.refusal(context, reading.operation, aim)
+    partition = reading.stored[0] if reading.keyed else None
+    refusal = injected(context, reading.operation, reading.table, Direction.READ, partition, reading.index)
     if refusal is None:
         refusal = model.admit_read(
             at, units, now_s, index=name, eventual=not consistent, connection=context.connection
@@ -283,8 +270,7 @@ def _admit(
     if reading.table.counting is not None:
         _count(reading.table.counting, reading, page, units, refusal, now_s)
     if refusal is not None:
-        model.minutes.throttled_request(reading.operation, now_s)
-        raise throttled(reading.table, refusal)
+        raise refused(context, reading.operation, reading.table, refusal)
 
 
 def _count(

@@ -4,12 +4,12 @@ A write is worked out completely, then asked for, then made: a refused one leave
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 from orjson import Fragment
 
-from keyheat.endpoint.errors import throttled, transaction_conflict, validation_error
+from keyheat.endpoint.errors import ServiceError, transaction_conflict, validation_error
 from keyheat.endpoint.expressions.compiler import (
     Expressions,
     ParsedCondition,
@@ -28,22 +28,21 @@ from keyheat.endpoint.items.capacity import (
     bill_of_failed,
     check_size,
     collection_metrics,
-    condition_failed,
+    injected,
     level_of,
     make,
+    refused,
     rendered,
 )
 from keyheat.endpoint.itemstore import ItemChange, json_of, size_of
 from keyheat.endpoint.requests import Request, checked
-from keyheat.endpoint.tables.catalog import Aim, Table
+from keyheat.endpoint.service import Context
+from keyheat.endpoint.tables.catalog import Table
 from keyheat.endpoint.values import INVALID, Item, check_item
 from keyheat.model.units import item_bytes, read_units
 from keyheat.words import Direction
 
-if TYPE_CHECKING:
-    from keyheat.endpoint.service import Context
-
-CONDITION = "ConditionExpression"
+CONDITION, UPDATE = "ConditionExpression", "UpdateExpression"
 Answer = dict[str, Any]
 
 
@@ -67,9 +66,7 @@ class WriteRequest(NamedTuple):
 def put_request(table: Table, request: Request) -> WriteRequest:
     """A put, checked. Raises ValidationException."""
     item = check_item(request["Item"])
-    expressions, condition = _condition(request, (CONDITION,))
-    if expressions is not None:
-        expressions.finish()
+    expressions, condition, _ = _parsed(request, (CONDITION,))
     key = checked_item_key(table.schema.keys, item)
     if table.schema.indexes:
         check_index_keys(table.schema.indexes, item)
@@ -79,33 +76,31 @@ def put_request(table: Table, request: Request) -> WriteRequest:
 def delete_request(table: Table, request: Request) -> WriteRequest:
     """A delete, or a condition check, checked. Raises ValidationException."""
     named = check_item(request["Key"])
-    expressions, condition = _condition(request, (CONDITION,))
-    if expressions is not None:
-        expressions.finish()
+    expressions, condition, _ = _parsed(request, (CONDITION,))
     return WriteRequest(checked_key(table.schema.keys, named), named, condition, expressions)
 
 
 def update_request(table: Table, request: Request) -> WriteRequest:
     """An update, checked as far as the item's content does not matter. Raises ValidationException."""
     named = check_item(request["Key"])
-    expressions, condition = _condition(request, ("UpdateExpression", CONDITION))
-    update = None
-    if expressions is not None:
-        if request.get("UpdateExpression") is not None:
-            update = expressions.update(request["UpdateExpression"])
-        expressions.finish()
+    expressions, condition, update = _parsed(request, (UPDATE, CONDITION))
     key = checked_key(table.schema.keys, named)
     if update is not None:
         check_no_key(table, update)
     return WriteRequest(key, named, condition, expressions, update=update or Update((), (), frozenset(), ()))
 
 
-def _condition(request: Request, kinds: tuple[str, ...]) -> tuple[Expressions | None, ParsedCondition | None]:
+def _parsed(
+    request: Request, kinds: tuple[str, ...]
+) -> tuple[Expressions | None, ParsedCondition | None, Update | None]:
     if not require_expressions(request, kinds):
-        return None, None
-    expressions = Expressions(request)
-    text = request.get(CONDITION)
-    return expressions, None if text is None else expressions.condition(CONDITION, text)
+        return None, None, None
+    expressions, text = Expressions(request), request.get(CONDITION)
+    condition = None if text is None else expressions.condition(CONDITION, text)
+    change = request.get(UPDATE) if UPDATE in kinds else None
+    update = None if change is None else expressions.update(change)
+    expressions.finish()
+    return expressions, condition, update
 
 
 def check_no_key(table: Table, update: Update) -> None:
@@ -137,7 +132,7 @@ def planned(table: Table, action: WriteRequest, old: bytes | None) -> ItemChange
 
 
 def write(
-    context: "Context", operation: str, table: Table, action: WriteRequest, shows_failed: str | None = None
+    context: Context, operation: str, table: Table, action: WriteRequest, shows_failed: str | None = None
 ) -> tuple[ItemChange, WriteBill]:
     """Test, bill, ask and make one write: what it changed and cost. Raises `ServiceError`.
 
@@ -152,7 +147,10 @@ def write(
         new_bytes = 0 if action.put is None else item_bytes(action.put)
         admit(context, table, operation, action.key, bill_of_failed(old, new_bytes))
         table.model.minutes.conditional_check_failed(now_s)
-        raise condition_failed(old, shows_failed)
+        shown: Answer = {}
+        if old is not None and shows_failed == "ALL_OLD":
+            shown["Item"] = Fragment(json_of(old))
+        raise ServiceError("ConditionalCheckFailedException", "The conditional request failed", **shown)
     change = planned(table, action, old)
     cost = bill(change)
     admit(context, table, operation, action.key, cost)
@@ -160,9 +158,7 @@ def write(
     return change, cost
 
 
-def _write(
-    context: "Context", operation: str, table: Table, action: WriteRequest, request: Request
-) -> Answer:
+def _write(context: Context, operation: str, table: Table, action: WriteRequest, request: Request) -> Answer:
     """Make one write; return the answer that the request asks for."""
     shows_failed = request.get("ReturnValuesOnConditionCheckFailure")
     change, cost = write(context, operation, table, action, shows_failed)
@@ -194,7 +190,7 @@ def _only_all_old(request: Request) -> None:
         raise validation_error("ReturnValues can only be ALL_OLD or NONE")
 
 
-def put_item(context: "Context", request: Request) -> bytes | Answer:
+def put_item(context: Context, request: Request) -> bytes | Answer:
     """Store an item, in the place of the one under its key."""
     request = checked("PutItem", request)
     table = context.service.catalog.get(request["TableName"])
@@ -202,21 +198,21 @@ def put_item(context: "Context", request: Request) -> bytes | Answer:
     return _write(context, "PutItem", table, put_request(table, request), request) or b"{}"
 
 
-def delete_item(context: "Context", request: Request) -> bytes | Answer:
+def delete_item(context: Context, request: Request) -> bytes | Answer:
     request = checked("DeleteItem", request)
     table = context.service.catalog.get(request["TableName"])
     _only_all_old(request)
     return _write(context, "DeleteItem", table, delete_request(table, request), request) or b"{}"
 
 
-def update_item(context: "Context", request: Request) -> bytes | Answer:
+def update_item(context: Context, request: Request) -> bytes | Answer:
     """Change an item, or make it if it is not there."""
     request = checked("UpdateItem", request)
     table = context.service.catalog.get(request["TableName"])
     return _write(context, "UpdateItem", table, update_request(table, request), request) or b"{}"
 
 
-def get_item(context: "Context", request: Request) -> bytes | Answer:
+def get_item(context: Context, request: Request) -> bytes | Answer:
     """One item, or the named parts of it, read eventually consistent unless asked otherwise."""
     request = checked("GetItem", request)
     table = context.service.catalog.get(request["TableName"])
@@ -228,7 +224,7 @@ def get_item(context: "Context", request: Request) -> bytes | Answer:
     now_s = context.now_s
     refusal = None
     if context.service.faults is not None:
-        refusal = context.service.faults.refusal(context, "GetItem", Aim(table, Direction.READ, key[0]))
+        refusal = injected(context, "GetItem", table, Direction.READ, key[0])
     if refusal is None:
         refusal = table.model.admit_read(
             key[1], units, now_s, eventual=not consistent, connection=context.connection
@@ -236,8 +232,7 @@ def get_item(context: "Context", request: Request) -> bytes | Answer:
     if table.counting is not None:
         table.counting.read_or_refused(key[0], units, refusal, now_s)
     if refusal is not None:
-        table.model.minutes.throttled_request("GetItem", now_s)
-        raise throttled(table, refusal)
+        raise refused(context, "GetItem", table, refusal)
     level = level_of(request)
     item_json = None if stored is None else shown_item(stored, projection)
     if level == "NONE":

@@ -9,7 +9,7 @@ a later one refuses.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from keyheat.endpoint.errors import CONFLICT, ServiceError, cancellation, valida
 from keyheat.endpoint.expressions.compiler import Projection
 from keyheat.endpoint.itemkeys import Key, checked_key
 from keyheat.endpoint.items import capacity, single
-from keyheat.endpoint.items.capacity import ConsumedCapacity, WriteBill, level_of
+from keyheat.endpoint.items.capacity import ConsumedByTable, ConsumedCapacity, WriteBill, level_of
 from keyheat.endpoint.items.single import WriteRequest
 from keyheat.endpoint.itemstore import ItemChange, digest_of, json_of, size_of
 from keyheat.endpoint.keycounts import Insights
@@ -38,20 +38,16 @@ Answer = dict[str, Any]
 AskedOp = tuple[Table, Op, bytes, WriteBill | None]
 """What a table is asked for: the operation, the stored key it is for, and for a write its capacity.bill."""
 NO_REASON = {"Code": "None"}
+SEVERAL = "Transaction request cannot include multiple operations on one item"
 FAILED = "ConditionalCheckFailed", "The conditional request failed"
 DUPLICATE = "DuplicateItem", "Duplicate primary key exists in table"
-ASK: dict[str, Callable[[Table, Request], WriteRequest]] = {
-    "Put": single.put_request,
-    "Update": single.update_request,
-    "Delete": single.delete_request,
-    "ConditionCheck": single.delete_request,
+ASK: dict[str, tuple[Callable[[Table, Request], WriteRequest], tuple[str, ...]]] = {
+    "Put": (single.put_request, ("TableName", "Item")),
+    "Update": (single.update_request, ("TableName", "Key", "UpdateExpression")),
+    "Delete": (single.delete_request, ("TableName", "Key")),
+    "ConditionCheck": (single.delete_request, ("TableName", "Key", "ConditionExpression")),
 }
-WANTED = {
-    "Put": ("TableName", "Item"),
-    "Update": ("TableName", "Key", "UpdateExpression"),
-    "Delete": ("TableName", "Key"),
-    "ConditionCheck": ("TableName", "Key", "ConditionExpression"),
-}
+"""How each kind is read, and the members that it must have."""
 
 
 @dataclass(slots=True)
@@ -86,30 +82,36 @@ def write_together(
     `digest` is of what the request asks for, where it may come twice with one token; `operation` is as its
     metrics have it, with a further dimension where there is one. Raises `ServiceError`.
     """
-    _check_distinct([(step.table.name, step.write.key) for step in steps])
+    capacity.check_distinct([(step.table.name, step.write.key) for step in steps], SEVERAL)
     aims = [Aim(step.table, Direction.WRITE, step.write.key[0]) for step in steps]
     _meet_faults(context, operation, aims)
-    now_s, level = context.now_s, level_of(request)
+    now_s, level, consumed = context.now_s, level_of(request), ConsumedByTable()
     token, tokens = request.get("ClientRequestToken"), steps[0].table.items.tokens
     if token is not None and tokens.seen(token, digest, now_s):  # it changes nothing, and reads every item
-        items = [(step.table, step.table.items.get(step.write.key[0])) for step in steps]
-        units = ((table, ConsumedCapacity(_read_units(item))) for table, item in items)
-        return _add_up(units, level, "ReadCapacityUnits")
+        for step in steps:
+            units = _read_units(step.table.items.get(step.write.key[0]))
+            consumed.spend(step.table.name, ConsumedCapacity(units))
+        return consumed.rendered(level, "ReadCapacityUnits")
     _check_meetings([(step.table, step.write.key[0]) for step in steps], now_s)
     for step in steps:
         _work_out(step)
     if sum(step.change.new_bytes for step in steps if step.change is not None) > TRANSACT_BYTES:
         raise validation_error("Collection size exceeded: Transaction request cannot exceed 4 MB")
-    ops = [(step.table, _op(step), step.write.key[0], step.cost) for step in steps]
+    ops = [_asked(step) for step in steps]
     _ask(context, operation, ops, [step.reason for step in steps])
     for step in steps:
         if step.change is not None:
             capacity.make(step.table, step.change, now_s)
-    _take_time(context, steps, now_s)
+    for step in steps:  # the transaction is under way on its items until it is answered
+        step.table.ongoing.begin((step.write.key[0],), now_s)
+    if takes_s := context.service.durations.transaction_s:
+        context.delay().waits_s += takes_s
     if token is not None:
         tokens.add(token, digest, now_s)
-    costs = ((step.table, step.cost.consumed) for step in steps if step.cost is not None)
-    return _add_up(costs, level, "WriteCapacityUnits")
+    for step in steps:
+        if step.cost is not None:
+            consumed.spend(step.table.name, step.cost.consumed)
+    return consumed.rendered(level, "WriteCapacityUnits")
 
 
 def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
@@ -126,19 +128,19 @@ def _check_meetings(items: Sequence[tuple[Table, bytes]], now_s: float) -> None:
 
 def _meet_faults(context: Context, operation: str, aims: Sequence[Aim]) -> None:
     """Raises TransactionCanceledException, or another error, where rules of faults strike."""
-    if context.service.faults is None:
+    struck = context.strike(operation, aims)
+    if not struck:
         return
-    reasons = context.service.faults.reasons(context, operation, aims)
-    if any(reasons):
-        raise _cancelled([reason or NO_REASON for reason in reasons])
-
-
-def _take_time(context: Context, steps: Sequence[TransactionStep], now_s: float) -> None:
-    """The transaction is under way on its items until it is answered."""
-    for step in steps:
-        step.table.ongoing.begin((step.write.key[0],), now_s)
-    if context.service.durations.transaction_s:
-        context.delay().waits_s += context.service.durations.transaction_s
+    reasons = [NO_REASON for _ in aims]
+    throttled: dict[str, Table] = {}
+    for number, refusal in struck.items():
+        table = aims[number].table
+        reasons[number] = CONFLICT if refusal is None else cancellation(table, refusal)
+        if refusal is not None:
+            throttled[table.name] = table
+    for table in throttled.values():
+        table.model.minutes.throttled_request(operation, context.now_s)
+    raise _cancelled(reasons)
 
 
 def _step(context: Context, entry: Any, request: Request) -> TransactionStep:
@@ -148,13 +150,11 @@ def _step(context: Context, entry: Any, request: Request) -> TransactionStep:
     if len(entry) != 1 or not entry.keys() <= ASK.keys():
         raise validation_error("TransactItems can only contain one of Check, Put, Update or Delete")
     ((kind, operation),) = entry.items()
-    if (
-        any(operation.get(member) is None for member in WANTED[kind])
-        or type(operation["TableName"]) is not str
-    ):
+    parse, wanted = ASK[kind]
+    if any(operation.get(member) is None for member in wanted) or type(operation["TableName"]) is not str:
         check_shape("TransactWriteItems", request)
     table = context.service.catalog.get(operation["TableName"])
-    return TransactionStep(kind, table, ASK[kind](table, operation), operation)
+    return TransactionStep(kind, table, parse(table, operation), operation)
 
 
 def _work_out(step: TransactionStep) -> None:
@@ -182,14 +182,11 @@ def _work_out(step: TransactionStep) -> None:
     step.cost = capacity.bill(step.change, transactional=True)
 
 
-def _op(step: TransactionStep) -> Op:
+def _asked(step: TransactionStep) -> AskedOp:
     assert step.cost is not None, "a step that was worked out has a cost"
-    return Op(
-        direction=Direction.WRITE,
-        position=step.write.key[1],
-        units=step.cost.units,
-        index_writes=step.cost.index_writes,
-    )
+    (stored, at), cost = step.write.key, step.cost
+    op = Op(direction=Direction.WRITE, position=at, units=cost.units, index_writes=cost.index_writes)
+    return step.table, op, stored, cost
 
 
 def _ask(context: Context, operation: str, ops: Sequence[AskedOp], reasons: Sequence[Answer | None]) -> None:
@@ -234,14 +231,6 @@ def _cancelled(reasons: list[Answer]) -> ServiceError:
     return ServiceError("TransactionCanceledException", message, Message=message, CancellationReasons=reasons)
 
 
-def _add_up(units: Iterable[tuple[Table, ConsumedCapacity]], level: str, kind: str) -> Answer:
-    """What was consumed, added up by table, to a level."""
-    by_table: dict[str, ConsumedCapacity] = {}
-    for table, spent in units:
-        by_table.setdefault(table.name, ConsumedCapacity()).add(spent)
-    return capacity.rendered_by_table(by_table, level, kind)
-
-
 def _read_units(record: bytes | None) -> float:
     return read_units(0 if record is None else size_of(record), consistent=True, transactional=True)
 
@@ -267,7 +256,7 @@ KeyedRead = tuple[Table, Key, Projection | None]
 
 def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], level: str) -> Answer:
     """These items as they are at one moment; what was consumed, to a level. Raises `ServiceError`."""
-    _check_distinct([(table.name, key) for table, key, _ in reads])
+    capacity.check_distinct([(table.name, key) for table, key, _ in reads], SEVERAL)
     _meet_faults(context, operation, [Aim(table, Direction.READ, key[0]) for table, key, _ in reads])
     _check_meetings([(table, key[0]) for table, key, _ in reads], context.now_s)
     items = [table.items.get(key[0]) for table, key, _ in reads]
@@ -283,10 +272,7 @@ def read_together(context: Context, operation: str, reads: Sequence[KeyedRead], 
             for item, (_, _, projection) in zip(items, reads, strict=True)
         ]
     }
-    spent = ((table, ConsumedCapacity(of_item)) for (table, _, _), of_item in zip(reads, units, strict=True))
-    return {**answer, **_add_up(spent, level, "ReadCapacityUnits")}
-
-
-def _check_distinct(keys: list[tuple[str, Key]]) -> None:
-    if len(set(keys)) != len(keys):
-        raise validation_error("Transaction request cannot include multiple operations on one item")
+    consumed = ConsumedByTable()
+    for (table, _, _), spent in zip(reads, units, strict=True):
+        consumed.spend(table.name, ConsumedCapacity(spent))
+    return {**answer, **consumed.rendered(level, "ReadCapacityUnits")}

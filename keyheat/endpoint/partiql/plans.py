@@ -11,7 +11,6 @@ from functools import lru_cache, reduce
 from keyheat.endpoint.errors import validation_error
 from keyheat.endpoint.expressions import trees
 from keyheat.endpoint.expressions.compiler import Expressions, ParsedCondition, Projection, ready
-from keyheat.endpoint.expressions.keyconditions import Range, key_range
 from keyheat.endpoint.expressions.trees import Both, Comparison, FunctionCall, PathValue, Reference, Tree
 from keyheat.endpoint.expressions.updates import Update, compiled_update
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key, checked_key
@@ -37,13 +36,12 @@ class Columns(Projection):
     __slots__ = ()
 
     def of(self, item: Item) -> Item:
-        columns = {_label(path): trees.value_at(item, path) for path in self.paths}
-        return {label: value for label, value in columns.items() if value is not None}
-
-
-def _label(path: trees.DocumentPath) -> str:
-    named = max(at for at, step in enumerate(path) if isinstance(step, str))
-    return str(path[named]) + "".join(f"[{step}]" for step in path[named + 1 :])
+        columns = {}
+        for path in self.paths:
+            if (value := trees.value_at(item, path)) is not None:
+                named = max(at for at, step in enumerate(path) if isinstance(step, str))
+                columns[str(path[named]) + "".join(f"[{step}]" for step in path[named + 1 :])] = value
+        return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +100,6 @@ def _equality(conditions: Iterable[Tree], name: str) -> Tree | None:
     return next((tree for tree in conditions if _is_equality(tree, name)), None)
 
 
-def _choices(tree: Tree, name: str) -> bool:
-    """Whether it is `name IN [values]`."""
-    return (
-        isinstance(tree, trees.In)
-        and tree.tested == PathValue((name,))
-        and all(isinstance(choice, Reference) for choice in tree.choices)
-    )
-
-
 @lru_cache(KEPT)
 def key_plan(text: str, keys: KeySchema) -> KeyPlan:
     """The ranges of keys that a SELECT looks at; none of them: all there is. Raises ValidationException."""
@@ -122,8 +111,14 @@ def key_plan(text: str, keys: KeySchema) -> KeyPlan:
         if equality is None:
             return KeyPlan((), rest, False)
         fixed.append(equality)
-    first = keys.partition.name
-    chosen = next((tree for tree in conditions if _is_equality(tree, first) or _choices(tree, first)), None)
+    first = PathValue((keys.partition.name,))
+
+    def names_keys(tree: Tree) -> bool:
+        if isinstance(tree, trees.In) and tree.tested == first:
+            return all(isinstance(choice, Reference) for choice in tree.choices)
+        return _is_equality(tree, keys.partition.name)
+
+    chosen = next(filter(names_keys, conditions), None)
     if chosen is None:
         return KeyPlan((), rest, False)
     whole = True
@@ -155,11 +150,6 @@ def _apart(tree: Tree) -> Iterator[Tree]:
         )
     for choice in dict.fromkeys(tree.choices):
         yield Comparison("=", tree.tested, choice)
-
-
-def ranges_of(plan: KeyPlan, keys: KeySchema, values: Item) -> list[Range]:
-    """The stored keys that a keyed SELECT looks at, no range twice. Raises ValidationException."""
-    return list(dict.fromkeys(key_range(tree, keys, values) for tree in plan.keyed))
 
 
 def descends(select: Select, keys: KeySchema, plan: KeyPlan) -> bool:
@@ -194,7 +184,9 @@ def write_plan(text: str, keys: KeySchema) -> WritePlan:
         if equality is None:
             raise validation_error(NO_KEY)
         conditions = [tree for tree in conditions if tree is not equality]
-        key.append((attribute.name, _name_of(equality)))
+        assert isinstance(equality, Comparison), "an equality on a key is a comparison"
+        assert isinstance(equality.right, Reference), "and with a value"
+        key.append((attribute.name, equality.right.name))
     there: Tree = FunctionCall("attribute_exists", (PathValue((keys.partition.name,)),))
     gone: Tree = FunctionCall("attribute_not_exists", (PathValue((keys.partition.name,)),))
     rest = joined(conditions)
@@ -206,12 +198,6 @@ def write_plan(text: str, keys: KeySchema) -> WritePlan:
         return WritePlan(tuple(key), _parsed(joined([there, *conditions]), CONDITION), None)
     condition = None if rest is None else Both("OR", gone, rest)
     return WritePlan(tuple(key), _parsed(condition, CONDITION), None)
-
-
-def _name_of(tree: Tree) -> str:
-    assert isinstance(tree, Comparison), "an equality on a key is a comparison"
-    assert isinstance(tree.right, Reference), "and with a value"
-    return tree.right.name
 
 
 @lru_cache(KEPT)

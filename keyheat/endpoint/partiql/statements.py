@@ -108,7 +108,10 @@ def parsed_statement(text: str) -> Statement:
     if reader.took("SELECT"):
         statement: Statement = _select(reader)
     elif reader.took("EXISTS"):
-        statement = _exists(reader)
+        reader.want("(")
+        reader.want("SELECT")
+        statement = _select(reader, exists=True)
+        reader.want(")")
     elif reader.took("INSERT"):
         statement = _insert(reader)
     elif reader.took("UPDATE"):
@@ -134,14 +137,6 @@ def _select(reader: StatementReader, *, exists: bool = False) -> Select:
     return Select(
         table=table, where=where, **reader.bindings, index=index, paths=paths, order=order, exists=exists
     )
-
-
-def _exists(reader: StatementReader) -> Select:
-    reader.want("(")
-    reader.want("SELECT")
-    select = _select(reader, exists=True)
-    reader.want(")")
-    return select
 
 
 def _order(reader: StatementReader) -> tuple[str, bool]:

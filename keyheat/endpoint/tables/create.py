@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 from keyheat.endpoint.errors import ServiceError, validation_error
 from keyheat.endpoint.itemstore import ItemStore
 from keyheat.endpoint.keycounts import Recording, RecordingModel
-from keyheat.endpoint.schema import TableSchema, invalid, table_schema
+from keyheat.endpoint.schema import invalid, table_schema
 from keyheat.endpoint.service import Context, Service
 from keyheat.endpoint.stream import View
 from keyheat.endpoint.tables.catalog import (
@@ -22,8 +22,7 @@ from keyheat.endpoint.tables.catalog import (
     TableDefinition,
     require_idle,
 )
-from keyheat.endpoint.tables.describe import UNLIMITED, describe
-from keyheat.endpoint.tables.settings import parse_tags
+from keyheat.endpoint.tables.describe import UNLIMITED, describe, parse_tags
 from keyheat.model import limits
 from keyheat.model.resources import TABLE_QUOTA, BillingMode, CapacityHistory, IndexCapacity, TableCapacity
 from keyheat.model.table import TableModel
@@ -37,17 +36,6 @@ NOT_HERE = (
 )  # fmt: skip
 MOST_WARM_UNITS = 10_000_000
 """Per second: this endpoint's own bound, since it holds every partition in memory."""
-
-
-def table_capacity(request: Given, schema: TableSchema) -> TableCapacity:
-    """Capacity of a table to be created and of its global indexes. Raises ValidationException."""
-    mode: BillingMode = request.get("BillingMode") or "PROVISIONED"
-    return TableCapacity(
-        billing_mode=mode,
-        indexes=tuple(index_capacity(index, mode) for index in request.get("GlobalSecondaryIndexes") or ()),
-        has_lsi=any(index.local for index in schema.indexes),
-        **stated_capacity(request, mode, None),
-    )
 
 
 def index_capacity(request: Given, mode: BillingMode) -> IndexCapacity:
@@ -167,9 +155,14 @@ def define(request: Mapping[str, Any]) -> TableDefinition:
     """The definition in a CreateTable request. Raises ValidationException or LimitExceededException."""
     refuse_what_is_not_here(request)
     schema = table_schema(request)
-    return TableDefinition(
-        schema=schema, capacity=table_capacity(request, schema), settings=settings(request, Settings())
+    mode: BillingMode = request.get("BillingMode") or "PROVISIONED"
+    capacity = TableCapacity(
+        billing_mode=mode,
+        indexes=tuple(index_capacity(index, mode) for index in request.get("GlobalSecondaryIndexes") or ()),
+        has_lsi=any(index.local for index in schema.indexes),
+        **stated_capacity(request, mode, None),
     )
+    return TableDefinition(schema=schema, capacity=capacity, settings=settings(request, Settings()))
 
 
 def refuse_what_is_not_here(request: Mapping[str, Any]) -> None:

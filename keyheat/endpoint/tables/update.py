@@ -4,7 +4,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.h
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GlobalSecondaryIndexUpdate.html
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,13 +13,12 @@ from keyheat.endpoint import schema as schemas
 from keyheat.endpoint.errors import resource_not_found, validation_error
 from keyheat.endpoint.schema import TableSchema, invalid, used_attributes
 from keyheat.endpoint.service import Context
-from keyheat.endpoint.stream import View
 from keyheat.endpoint.tables import create
 from keyheat.endpoint.tables.catalog import Table, TableChange, TableDefinition, require_idle
 from keyheat.endpoint.tables.create import Given, limit_exceeded, stated_capacity
 from keyheat.endpoint.tables.describe import describe
 from keyheat.model import limits, resources
-from keyheat.model.resources import BillingMode, ResourceHistory, TableCapacity
+from keyheat.model.resources import BillingMode, TableCapacity
 
 IndexUpdates = Mapping[str, Mapping[str, Given]]
 """The actions by index name, below `Create`, `Update` and `Delete`; an index is named once."""
@@ -113,8 +112,11 @@ def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     create.check_account(service.catalog, table.name, becomes.capacity)
     specification = request.get("StreamSpecification")
     view = create.view_of(specification)
-    if specification is not None:
-        _check_stream_change(table, view)
+    enabled = table.stream is not None and table.stream.disabled_s is None
+    if enabled and view is not None:
+        raise validation_error(f"Table already has an enabled stream: TableName: {table.name}")
+    if specification is not None and not enabled and view is None:
+        raise validation_error(f"Table has no stream to disable: TableName: {table.name}")
     record_changes(table, becomes.capacity, now_s)
     if view is not None:
         service.catalog.enable_stream(table, view, now_s)
@@ -124,53 +126,35 @@ def update_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     return {"TableDescription": describe(table, now_s)}
 
 
-def _check_stream_change(table: Table, view: View | None) -> None:
-    """Raises ValidationException for enabling a stream that is enabled, or disabling one that is not."""
-    enabled = table.stream is not None and table.stream.disabled_s is None
-    if enabled and view is not None:
-        raise validation_error(f"Table already has an enabled stream: TableName: {table.name}")
-    if not enabled and view is None:
-        raise validation_error(f"Table has no stream to disable: TableName: {table.name}")
-
-
 def record_changes(table: Table, after: TableCapacity, now_s: float) -> None:
-    """Note decreases, increases and switches of mode; raises LimitExceededException before noting any."""
-    before = table.definition.capacity
-    if resources.switches_to_on_demand(before, after):
-        _require_switch_allowed(table.history.to_on_demand_s, now_s)
-    for index in resources.decreased(before, after):
-        _require_decrease_allowed(table.history.of(index), now_s)
-    table.history.note(before, after, now_s)
+    """Note decreases, increases and switches of mode.
 
-
-def _require_decrease_allowed(history: ResourceHistory, now_s: float) -> None:
-    """Raises LimitExceededException when the day's decreases are used up for now."""
-    today = history.decreases_today(now_s)
-    next_s = resources.next_decrease_s(today, now_s)
-    if next_s > now_s:
-        raise limit_exceeded(
-            "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. "
-            f"After the first {limits.DECREASES_FIRST_HOUR} decreases, each subsequent decrease in the "
-            f"same UTC day can be performed at most once every {limits.DECREASE_SPACING_S} seconds. "
-            f"Number of decreases today: {len(today)}. "
-            f"Last decrease at {_day_and_time(today[-1])}. "
-            f"Next decrease can be made at {_day_and_time(next_s)}"
-        )
-
-
-def _require_switch_allowed(to_on_demand_s: Sequence[float], now_s: float) -> None:
-    """Raises LimitExceededException when the table went to on-demand mode too often in 24 hours.
-
+    Raises LimitExceededException before noting any: where a table went to on-demand mode too often in 24
+    hours, or the day's decreases are used up for now.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-switching-capacity-modes.html
     """
-    recent = resources.recent_switches_s(to_on_demand_s, now_s)
-    if len(recent) >= limits.ON_DEMAND_SWITCHES:
+    before = table.definition.capacity
+    recent = resources.recent_switches_s(table.history.to_on_demand_s, now_s)
+    if resources.switches_to_on_demand(before, after) and len(recent) >= limits.ON_DEMAND_SWITCHES:
         raise limit_exceeded(
             "Subscriber limit exceeded: Update to PayPerRequest mode are limited to "
             f"{limits.ON_DEMAND_SWITCHES} times in 1 day(s). "
             f"Last update at {_day_and_time(recent[-1])}. "
             f"Next update can be made at {_day_and_time(recent[0] + limits.ON_DEMAND_SWITCH_WINDOW_S)}"
         )
+    for index in resources.decreased(before, after):
+        today = table.history.of(index).decreases_today(now_s)
+        next_s = resources.next_decrease_s(today, now_s)
+        if next_s > now_s:
+            raise limit_exceeded(
+                "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC "
+                f"day. After the first {limits.DECREASES_FIRST_HOUR} decreases, each subsequent decrease in "
+                f"the same UTC day can be performed at most once every {limits.DECREASE_SPACING_S} seconds. "
+                f"Number of decreases today: {len(today)}. "
+                f"Last decrease at {_day_and_time(today[-1])}. "
+                f"Next decrease can be made at {_day_and_time(next_s)}"
+            )
+    table.history.note(before, after, now_s)
 
 
 def _day_and_time(at_s: float) -> str:

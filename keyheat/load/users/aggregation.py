@@ -121,9 +121,7 @@ class OrderUser(TableUser):
     abstract = True
     only_ours = "its orders have keys of text that name the run"
 
-    @classmethod
-    def lacks(cls, scenario: Scenario) -> Iterator[str]:
-        yield from text_keys(scenario)
+    lacks = staticmethod(text_keys)
 
     def place(self) -> None:
         key, item, units = self._new_order()
@@ -143,11 +141,8 @@ class OrderUser(TableUser):
 
     def _new_order(self) -> tuple[str, Item, float]:
         """An order's key, its item, and the units that writing it costs."""
-        number, size, run_id = (
-            self.next_sort_key(),
-            self.load.items.draw_size(self.rng),
-            self.load.order.run_id,
-        )
+        number, run_id = self.next_sort_key(), self.load.order.run_id
+        size = self.load.items.draw_size(self.rng)
         item = order_item(self.table, run_id, number, self.draw_key(), size)
         return order_prefix(run_id) + number, item, write_units(0, size)
 
@@ -197,8 +192,13 @@ class ReportUser(TableUser):
     def report(self) -> Counter[Group]:
         """Count all orders, page by page; timed as a whole."""
         began_s, prefix = self.elapsed_s, order_prefix(self.load.order.run_id)
-        totals, request = Counter[Group](), dict(self._request)
-        while (answer := self._page(request)).accepted:
+        totals, request = Counter[Group](), dict[str, Any](self._request)
+        while True:  # page by page; the last of the answers that throttled a page ends it
+            answer = self.ask("Scan", "report", self._page_units, tries=TRIES, **request)
+            if not answer.accepted:
+                break
+            self._page_units = consumed(answer)[0]
+            self.count("orders.units", self._page_units)
             page = answer.content()
             keyed = ((item[self.table.partition_key]["S"], item) for item in page["Items"])
             totals.update(group_of(item) for key, item in keyed if key.startswith(prefix))
@@ -208,14 +208,6 @@ class ReportUser(TableUser):
         self.count("totals.reports" if answer.accepted else "totals.incomplete_reports")
         self.load.record.timed("Report.logical", int((self.elapsed_s - began_s) * 1e6))
         return totals
-
-    def _page(self, request: dict[str, Any]) -> Answer:
-        """One page of the table, or the last of the answers that throttled it."""
-        answer = self.ask("Scan", "report", self._page_units, tries=TRIES, **request)
-        if answer.accepted:
-            self._page_units = consumed(answer)[0]
-            self.count("orders.units", self._page_units)
-        return answer
 
 
 ATTEMPTS = 10  # of a request to the stream
@@ -274,7 +266,12 @@ class StreamUser(TableUser):
             self._flush_s = now_s + FLUSH_EVERY_S
 
     def _read(self, now_s: float) -> None:
-        reader = self._reader = self._reader or self._find_stream()
+        if self._reader is None:
+            target = target_at(self.load.order.url, region=self.load.order.region)
+            described = make_client(target).describe_table(TableName=self.table.name)["Table"]
+            streams = make_client(target, service="dynamodbstreams", attempts=ATTEMPTS)
+            self._reader = StreamReader(streams, described["LatestStreamArn"])
+        reader = self._reader
         if now_s >= self._refresh_s:
             reader.refresh()
             self._refresh_s = now_s + REFRESH_EVERY_S
@@ -284,12 +281,6 @@ class StreamUser(TableUser):
             if record["eventName"] == "INSERT" and key.startswith(prefix):
                 self._batch[group_of(record["dynamodb"]["NewImage"])] += 1
                 self._placed_s.append(placed_s(key.removeprefix(prefix)))
-
-    def _find_stream(self) -> StreamReader:
-        target = target_at(self.load.order.url, region=self.load.order.region)
-        described = make_client(target).describe_table(TableName=self.table.name)["Table"]
-        streams = make_client(target, service="dynamodbstreams", attempts=ATTEMPTS)
-        return StreamReader(streams, described["LatestStreamArn"])
 
     def _flush(self) -> None:
         batch, placed, self._batch, self._placed_s = self._batch, self._placed_s, Counter(), []

@@ -73,12 +73,6 @@ class Query:
         """A partition key as the table or the index knows it."""
         return self.values.attribute(self.partition_key).text(shard)
 
-    def exact_value(self) -> SortValue:
-        """The only sort key that is asked for."""
-        assert self.sort_key is not None, "nothing to be equal to without a sort key"
-        assert self.prefix is not None, "an exact query says what of"
-        return sort_value(self.values.of(self.sort_key, self.prefix))
-
     def sort_value(self, item: Item) -> SortValue:
         return sort_value(item[self.sort_key]) if self.sort_key else NO_ORDER
 
@@ -105,37 +99,29 @@ def read_collection(
     failed: list[Exception] = []
 
     def first_items(shard: str) -> list[Item]:
+        def items() -> Iterator[Item]:
+            start: Item | None = None
+            while not failed:
+                found, start = page(shard, start)
+                yield from found
+                if start is None:
+                    return
+
         try:
-            return list(islice(_items(shard, page, failed), query.limit))
+            return list(islice(items(), query.limit))
         except Exception as error:  # noqa: BLE001  (raised again below: gevent prints what escapes a greenlet)
             failed.append(error)
             return []
 
-    per_shard = _in_parallel(first_items, shards, at_once)
-    if failed:
-        raise failed[0]
-    return list(islice(merge(*per_shard, key=query.sort_value, reverse=query.descending), query.limit))
-
-
-def _in_parallel(read: Callable[[str], list[Item]], shards: Sequence[str], at_once: int) -> list[list[Item]]:
-    if len(shards) == 1:
-        return [read(shards[0])]
     pool = Pool(min(at_once, len(shards)))
     try:
-        pages: list[list[Item]] = pool.map(read, shards)
+        per_shard = [first_items(shards[0])] if len(shards) == 1 else pool.map(first_items, shards)
     except BaseException:  # the user was killed: its queries end with it, and are recorded
         pool.kill()
         raise
-    return pages
-
-
-def _items(shard: str, page: Callable[[str, Item | None], Page], failed: list[Exception]) -> Iterator[Item]:
-    start: Item | None = None
-    while not failed:
-        items, start = page(shard, start)
-        yield from items
-        if start is None:
-            return
+    if failed:
+        raise failed[0]
+    return list(islice(merge(*per_shard, key=query.sort_value, reverse=query.descending), query.limit))
 
 
 def copies_of(table: TableSpec) -> tuple[str | None, ...]:
@@ -165,13 +151,10 @@ class ReadThroughCache:
 
     def get(self, key: Key, read: Callable[[], Collected]) -> tuple[Collected, float | None]:
         """What is cached, with its time, else what `read` gives. Only what was found is kept."""
-        while (cached := self._entries.get(key)) is None:
-            if (reading := self._reading.get(key)) is None:
-                return self._read(key, read), None
+        while (cached := self._entries.get(key)) is None and (reading := self._reading.get(key)) is not None:
             reading.wait()
-        return cached
-
-    def _read(self, key: Key, read: Callable[[], Collected]) -> Collected:
+        if cached is not None:
+            return cached
         done = self._reading[key] = Event()
         try:
             collected = read()
@@ -180,4 +163,4 @@ class ReadThroughCache:
         finally:
             del self._reading[key]
             done.set()
-        return collected
+        return collected, None

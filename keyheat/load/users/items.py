@@ -69,7 +69,13 @@ class KeyEncoding:
             return self.prefix + value
         if self.kind == "B":
             return b64encode((self.prefix + value).encode()).decode()
-        return _digits_in_order(value) if self.ordered else _digest_digits(self.prefix + value)
+        # In the order of what `next_sort_key` made, or of numbers; of other text the digits of its digest.
+        if self.ordered and (in_time := IN_TIME.fullmatch(value)):
+            at_ms, user, written = in_time.groups()
+            return f"{at_ms}{user:0>10}{written:0>10}"
+        if self.ordered and DIGITS.fullmatch(value):
+            return str(int(value))
+        return _digest_digits(value if self.ordered else self.prefix + value)
 
     def weighed(self, value: str) -> tuple[str, int]:
         """The value as it stands in a request, and its bytes in an item."""
@@ -139,14 +145,6 @@ def _digest_digits(text: str) -> str:
     return str(LEAST + number % (ABOVE - LEAST) | 1)
 
 
-def _digits_in_order(value: str) -> str:
-    """Digits in the order of what `next_sort_key` made, or of numbers; of other text those of its digest."""
-    if in_time := IN_TIME.fullmatch(value):
-        at_ms, user, written = in_time.groups()
-        return f"{at_ms}{user:0>10}{written:0>10}"
-    return str(int(value)) if DIGITS.fullmatch(value) else _digest_digits(value)
-
-
 def prefix_of(run_id: str) -> str:
     """Return what the partition keys of a run begin with, on a table that no run of ours created."""
     return f"keyheat-{run_id}-"
@@ -188,13 +186,14 @@ class AttributeValues:
     def draw(self, rng: Random, key: str, sort_key: str, now_s: Clock) -> Part:
         if self._parts:
             return self._parts[self._number(rng)]
-        return self._to_part(self._following(key, sort_key, now_s, self._shard(rng)))
+        return self._to_part(self.draw_text(rng, key, sort_key, now_s))
 
-    def draw_text(self, rng: Random, key: str, now_s: Clock) -> str:
+    def draw_text(self, rng: Random, key: str, sort_key: str, now_s: Clock) -> str:
         """A value as items have it, such as one to ask an index for."""
         if self._texts:
             return self._texts[self._number(rng)]
-        return self._following(key, key, now_s, self._shard(rng))
+        shard = rng.randrange(self._spec.shards) if self._spec.shards > 1 else 0
+        return self._following(key, sort_key, now_s, shard)
 
     def greatest_bytes(self, key: str, sort_key: str) -> int:
         """The bytes of the largest value, of an item with these keys."""
@@ -207,9 +206,6 @@ class AttributeValues:
         if not self._until:
             return rng.randrange(len(self._texts))
         return min(bisect(self._until, rng.random() * self._until[-1]), len(self._texts) - 1)
-
-    def _shard(self, rng: Random) -> int:
-        return rng.randrange(self._spec.shards) if self._spec.shards > 1 else 0
 
     def _following(self, key: str, sort_key: str, now_s: Clock, shard: int) -> str:
         if self._spec.timestamp is not None:
@@ -263,7 +259,7 @@ class ItemTemplate:
 
     def draw_value(self, name: str, key: str, rng: Random) -> str:
         """A value that items have of an attribute, such as one that an index is keyed by."""
-        return self._values[name].draw_text(rng, key, self._now_s)
+        return self._values[name].draw_text(rng, key, key, self._now_s)
 
     def put(
         self, key: str, sort_key: str, rng: Random, size: int | None = None, attributes: Attributes = NONE

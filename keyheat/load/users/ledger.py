@@ -100,15 +100,11 @@ class Ledger:
         entry = self._items.get(identity)
         self.applied(identity, {**entry.keys, **changes} if entry else changes)
 
-    def unknown(self, identity: Identity) -> None:
-        """Nobody knows whether a write that was begun was applied."""
+    def ended(self, identity: Identity, *, refused: bool) -> None:
+        """A write that was begun changed nothing; or whether it was applied is unknown."""
         self._land(identity)
-        if (entry := self._items.get(identity)) is not None:
+        if not refused and (entry := self._items.get(identity)) is not None:
             entry.keys = {}
-
-    def refused(self, identity: Identity) -> None:
-        """A write that was begun changed nothing."""
-        self._land(identity)
 
     def _land(self, identity: Identity) -> bool:
         """Count one write less in flight; returns whether it overlapped others."""
@@ -141,7 +137,8 @@ class Ledger:
             return ()
         begin, end = None, None
         if query.exact and query.prefix is not None:
-            value = query.exact_value()
+            assert query.sort_key is not None, "nothing to be equal to without a sort key"
+            value = sort_value(query.values.of(query.sort_key, query.prefix))
             begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
         elif query.prefix is not None:
             begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
@@ -211,11 +208,14 @@ class NotedTransport:
         unprocessed = {identity for identity, _write in self._named(batch_writes(rest or {}))}
         for identity, write in named:
             if answer.accepted and identity not in unprocessed:
-                self._acknowledge(identity, write, answer)
-            elif answer.accepted or (answer.status == 400 and answer.failure is None):
-                ledger.refused(identity)
+                if write.returns == "UPDATED_NEW":
+                    changed = answer.content().get("Attributes", {})
+                    ledger.updated(identity, {**changed, **write.item})
+                else:
+                    ledger.applied(identity, write.after)
             else:
-                ledger.unknown(identity)
+                refused = answer.accepted or (answer.status == 400 and answer.failure is None)
+                ledger.ended(identity, refused=refused)
         return answer
 
     def close(self) -> None:
@@ -226,12 +226,6 @@ class NotedTransport:
         for write in writes:
             if self._ledger.has(write.table):
                 yield self._ledger.identity(write.table, write.item), write
-
-    def _acknowledge(self, identity: Identity, write: Write, answer: Answer) -> None:
-        if write.returns == "UPDATED_NEW":
-            self._ledger.updated(identity, {**answer.content().get("Attributes", {}), **write.item})
-        else:
-            self._ledger.applied(identity, write.after)
 
 
 SETTLE_S = 2.0
@@ -268,10 +262,6 @@ def judge(
         required=len(must),
         missing=len(must.difference(identities)),
         duplicate=len(items) - len(set(zip(identities, values, strict=True))),
-        misordered=_inversions(values, query),
+        # How often an item comes right after one that should follow it.
+        misordered=sum(map(lt if query.descending else gt, values, islice(values, 1, None))),
     )
-
-
-def _inversions(values: Sequence[SortValue], query: Query) -> int:
-    """How often an item comes right after one that should follow it."""
-    return sum(map(lt if query.descending else gt, values, islice(values, 1, None)))

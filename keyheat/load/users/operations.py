@@ -144,14 +144,12 @@ class ItemUser(TableUser):
     ) -> None:
         """Read the first page of a key's items, or of those that have one value of an index's key."""
         of = self._collection(index)
-        members = {**self.page_of(of, limit or PAGE_ITEMS), "ConsistentRead": consistent}
-        if index is not None:
-            members["IndexName"] = index
-        page = (index, limit)
-        units = self._page_units.get(page, LEAST_UNITS)
+        named = {} if index is None else {"IndexName": index}
+        members = {**self.page_of(of, limit or PAGE_ITEMS), "ConsistentRead": consistent, **named}
+        units = self._page_units.get((index, limit), LEAST_UNITS)
         answer = self.ask("Query", combined(of.values()), units, **members)
         if answer.accepted:
-            self._page_units[page] = consumed(answer)[0]
+            self._page_units[index, limit] = consumed(answer)[0]
 
     def page_of(self, keys: Mapping[str, str], limit: int = PAGE_ITEMS) -> dict[str, Any]:
         """The members of a Query for the first items that have these keys."""
@@ -168,17 +166,17 @@ class ItemUser(TableUser):
         table_keys = (self.table.partition_key,)
         names = next((spec.partition_keys for spec in self.table.indexes if spec.name == index), table_keys)
         key = self.draw_own_key() if self.table.partition_key in names else self.draw_key()
-        return {name: self._value_of(name, key) for name in names}
-
-    def _value_of(self, name: str, key: str) -> str:
-        """A value of a key attribute, as items with this key have it."""
-        if name == self.table.partition_key:
-            return key
-        if name != self.table.sort_key:
-            return self.load.items.draw_value(name, key, self.rng)
-        item = self.recall_one()
-        self.remember(item)
-        return item.sort_key or ""
+        values = {}
+        for name in names:
+            if name == self.table.partition_key:
+                values[name] = key
+            elif name != self.table.sort_key:
+                values[name] = self.load.items.draw_value(name, key, self.rng)
+            else:
+                item = self.recall_one()
+                self.remember(item)
+                values[name] = item.sort_key or ""
+        return values
 
     def item_json(self, item: RememberedItem) -> bytes:
         """The JSON of an item, of the size that it was given."""
@@ -210,7 +208,8 @@ class BatchUser(ItemUser):
         """Write 25 new items; fewer, where the scenario draws a key twice on a table without a sort key."""
         drawn = (self.new_item() for _ in range(BATCH_WRITE_ITEMS))
         items = list({(item.key, item.sort_key): item for item in drawn}.values())
-        note = self._noted([self.part_of(item, write_units(0, item.written_bytes)) for item in items])
+        parts = [self.part_of(item, write_units(0, item.written_bytes)) for item in items]
+        note = Batch(parts, self.table.partition_key, self.table.sort_key)
         puts = [{"PutRequest": {"Item": orjson.Fragment(self.item_json(item))}} for item in items]
         answer = self.ask(
             "BatchWriteItem", items[0].key, note.units, note=note, RequestItems={self.table.name: puts}
@@ -223,15 +222,11 @@ class BatchUser(ItemUser):
     def batch_get(self) -> None:
         """Read up to 25 items that were written, eventually consistent."""
         items = self.recall(BATCH_WRITE_ITEMS) or [self.recall_one()]
-        note = self._noted(
-            [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
-        )
+        parts = [self.part_of(item, read_units(item.size_bytes, consistent=False)) for item in items]
+        note = Batch(parts, self.table.partition_key, self.table.sort_key)
         keys = {self.table.name: {"Keys": [self.key_of(item) for item in items]}}
         self.ask("BatchGetItem", items[0].key, note.units, note=note, RequestItems=keys)
         self.remember(*items)
-
-    def _noted(self, parts: Sequence[RequestPart]) -> Batch:
-        return Batch(parts, self.table.partition_key, self.table.sort_key)
 
 
 Action = tuple[RequestPart, dict[str, Any]]

@@ -16,7 +16,6 @@ from typing import Any
 from keyheat.load.users.collections import (
     Collected,
     Item,
-    Key,
     Page,
     Query,
     ReadThroughCache,
@@ -178,19 +177,18 @@ class CachedReader(Reader):
     def read_through(self, key: str, sort_key: str | None = None) -> Collected:
         """One item, at most the cache's lifetime old; eventually consistent, as a cache makes it anyway."""
         began_s, read = perf_counter(), partial(self.read_item, key, sort_key, consistent=False)
-        collected = read() if self._cache is None else self._through(self._cache, (key, sort_key), read)
+        if self._cache is None:
+            collected, read_s = read(), None
+        else:
+            collected, read_s = self._cache.get((key, sort_key), read)
+            self.count("cache.misses" if read_s is None else "cache.hits")
+        if read_s is not None:
+            self.spared()
+            identity = self._ledger.identity(self.table.name, collected.items[0])
+            written_s = self._ledger.acknowledged_s(identity)
+            self.count("cache.units_saved", collected.units)
+            self.count("cache.stale", written_s is not None and written_s > read_s)
+            collected = Collected(collected.items, complete=True)
         if collected.complete:
             self.load.record.timed("ReadThrough.logical", int((perf_counter() - began_s) * 1e6))
         return collected
-
-    def _through(self, cache: ReadThroughCache, key: Key, read: Callable[[], Collected]) -> Collected:
-        collected, read_s = cache.get(key, read)
-        if read_s is None:
-            self.count("cache.misses")
-            return collected
-        self.spared()
-        written_s = self._ledger.acknowledged_s(self._ledger.identity(self.table.name, collected.items[0]))
-        self.count("cache.hits")
-        self.count("cache.units_saved", collected.units)
-        self.count("cache.stale", written_s is not None and written_s > read_s)
-        return Collected(collected.items, complete=True)

@@ -3,7 +3,7 @@
 Where a scenario has no `[dynamic_sharding]`, the same users write to as many shards as `keys.shards` says.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -91,17 +91,13 @@ def accepted(operation: str, answer: Answer) -> Answer:
     raise ClientError({**content, "Error": error}, operation)
 
 
+ALIKE = ("cooldown_s", "backoff_low_s", "backoff_high_s", "cache_s", "max_shards", "history")
+
+
 def policy_of(spec: ShardingSpec) -> Policy:
     """The numbers of a scenario, as the package takes them."""
-    return Policy(
-        cooldown_s=spec.cooldown_s,
-        backoff_low_s=spec.backoff_low_s,
-        backoff_high_s=spec.backoff_high_s,
-        cache_s=spec.cache_s,
-        max_shards=spec.max_shards,
-        history=spec.history,
-        settle_s=max(Policy().settle_s, 2 * spec.cache_s),
-    )
+    settle_s = max(Policy().settle_s, 2 * spec.cache_s)
+    return Policy(settle_s=settle_s, **{name: getattr(spec, name) for name in ALIKE})
 
 
 class ShardingUser(TableUser):
@@ -122,30 +118,21 @@ class ShardingUser(TableUser):
             self.load.last_looks.append(self._count_shards)
         if self._sharding is not None:
             self._client = UserClient(self, self._sharding)
-            self._metadata = Metadata(
-                self._client, self._sharding.table, partition_key=self._key, note=self.count
-            )
-
-    @property
-    def _key(self) -> str:
-        assert self._sharding is not None
-        tables = {table.name: table for table in self.load.order.scenario.companions}
-        return tables[self._sharding.table].partition_key
+            keys = {table.name: table.partition_key for table in self.load.order.scenario.companions}
+            table = self._sharding.table
+            self._metadata = Metadata(self._client, table, partition_key=keys[table], note=self.count)
 
     def _count_shards(self) -> None:
+        """Count the shards of the key that has most of them. The load is over: this is no part of it."""
+        spec = self._sharding
+        pages = () if spec is None else self._metadata_pages(spec.table)
         try:
-            self.count("shards.ended_with", self._most_shards())
+            numbers = [int(item[NUMBER]["N"]) for page in pages for item in page["Items"]]
         except (BotoCoreError, ClientError, Unanswered) as error:
             raise LookFailed(
                 f"with how many shards the run ended is not known: {masked(str(error))}"
             ) from error
-
-    def _most_shards(self) -> int:
-        """The number of shards of the key that has most of them. The load is over: this is no part of it."""
-        if self._sharding is None:
-            return self.shards
-        pages = self._metadata_pages(self._sharding.table)
-        return max((int(item[NUMBER]["N"]) for page in pages for item in page["Items"]), default=0)
+        self.count("shards.ended_with", self.shards if spec is None else max(numbers, default=0))
 
     def _metadata_pages(self, table: str) -> Iterator[dict[str, Any]]:
         """The metadata, each page asked for again where the load has left no capacity for it."""
@@ -168,31 +155,25 @@ class ShardedWriter(ShardingUser):
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
-        if self._sharding is not None:
-            self._writer = self._dynamic_writer(self._sharding)
+        spec = self._sharding
+        if spec is None:
+            return
+        if self.load.knowledge is None:  # shared by those of its process, as by an application's threads
+            self.load.knowledge = Knowledge()
+        ask = wait_for_capacity
+        if spec.max_write_units is not None:
+            ask = ProvisionedCapacity(self._client, self.table.name, most_write_units=spec.max_write_units)
+        self._writer = ShardWriter(
+            self._metadata, policy_of(spec), knowledge=self.load.knowledge, ask_for_capacity=ask,
+            note=self.count, rng=self.rng,
+        )  # fmt: skip
 
     def put_sharded(self, key: str) -> None:
         if self._sharding is None:
             self.put(random_suffix(key, self.shards, self.rng))
             return
         with suppress(ClientError, Unanswered):  # the record has them
-            self._writer.write(key, self._put, within_s=0)
-
-    def _put(self, shard: str) -> None:
-        accepted("PutItem", self.put(shard))
-
-    def _dynamic_writer(self, spec: ShardingSpec) -> ShardWriter:
-        """A writer that shares what it knows with those of its process, as an application's threads do."""
-        if self.load.knowledge is None:
-            self.load.knowledge = Knowledge()
-        ask = wait_for_capacity
-        if spec.max_write_units is not None:
-            table = self.load.order.scenario.table.name
-            ask = ProvisionedCapacity(self._client, table, most_write_units=spec.max_write_units)
-        return ShardWriter(
-            self._metadata, policy_of(spec), knowledge=self.load.knowledge, ask_for_capacity=ask,
-            note=self.count, rng=self.rng,
-        )  # fmt: skip
+            self._writer.write(key, lambda shard: accepted("PutItem", self.put(shard)), within_s=0)
 
 
 class ShardedReader(ShardingUser, Reader):
@@ -208,16 +189,13 @@ class ShardedReader(ShardingUser, Reader):
         query = replace(self._query(None), limit=limit, descending=True, consistent=True)
         # Items must be found in whichever shard they are, in those that the metadata do not name, too.
         possible = shard_keys(key, self._sharding.max_shards)
+        reader = ShardReader(self._client, self.table.name, self._metadata)
 
         def collect(read: Collected) -> list[Item]:
-            return read_collection(self._shards_of(key), query, partial(self._page, query, read))
+            try:
+                shards = reader.shard_keys(key)
+            except (ClientError, Unanswered) as error:
+                raise Incomplete from error
+            return read_collection(shards, query, partial(self._page, query, read))
 
         return self._finish(possible, query, collect, "ReadCollection")
-
-    def _shards_of(self, key: str) -> Sequence[str]:
-        assert self._sharding is not None
-        reader = ShardReader(self._client, self.table.name, self._metadata)
-        try:
-            return reader.shard_keys(key)
-        except (ClientError, Unanswered) as error:
-            raise Incomplete from error

@@ -201,8 +201,10 @@ class TableUser(locust.User):
             answer = self._attempt(request, now_s, late_us)
         else:
             answer = self._retried(load.retries, request, late_us, cost)
-        if cost and load.unit != "requests" and answer.accepted and not _unprocessed(answer):
-            self.pace.settle(consumed(answer)[0] - cost)
+        if cost and load.unit != "requests" and answer.accepted:
+            content = answer.content()  # a batch of which a part was refused keeps what it was taken to cost
+            if not (content.get("UnprocessedItems") or content.get("UnprocessedKeys")):
+                self.pace.settle(consumed(answer)[0] - cost)
         load.record.timed(f"{operation}.response", int((load.clock() - intended_s) * 1e6))
         return answer
 
@@ -279,12 +281,6 @@ class TableUser(locust.User):
             load.entries.note(load.record, attempt, request.body, answer)
         if answer.failure is not None:
             load.note_failure(answer.failure, sent_s)
-
-
-def _unprocessed(answer: Answer) -> bool:
-    """Return whether a part of a batch was refused; the batch then keeps what it was taken to cost."""
-    content = answer.content()
-    return bool(content.get("UnprocessedItems") or content.get("UnprocessedKeys"))
 
 
 _UNANSWERED = Answer(0, b"", 0.0, failure=IN_FLIGHT)

@@ -1,1 +1,0 @@
-"""Attacks that take too long for a test: one module for each thing attacked."""
