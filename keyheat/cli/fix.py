@@ -23,8 +23,8 @@ from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.advice.actions import Applied
+    from keyheat.analysis.advice.fix import Start
     from keyheat.analysis.advice.proof import Tried
-    from keyheat.analysis.advice.start import Start
 
 NAME, FIXED = "fix", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
@@ -59,8 +59,7 @@ def fix(folder: Path, options: FixOptions) -> int:
     Exit code 1: it is not fixed, or another limit throttles now. 2: no rerun can show the recommendation.
     3: a run is invalid, or the original throttles no more.
     """
-    from keyheat.analysis.advice.fix import BEFORE, remedy_of, turns
-    from keyheat.analysis.advice.start import start_of
+    from keyheat.analysis.advice.fix import BEFORE, remedy_of, start_of, turns
 
     mistakes = Mistakes()
     if options.guards.table is not None:

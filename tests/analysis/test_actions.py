@@ -18,13 +18,13 @@ def advice(action: str, **facts: Any) -> Recommendation:
     return Recommendation(action=action, kind="cure", why="Because.", expected="More.", **facts)
 
 
-Case = tuple[Recommendation, Scenario, Setting]
+Case = tuple[list[Recommendation], Scenario, Setting]
 
 
 def asked(name: str, action: str, *settings: str, simulated: bool = False, **facts: Any) -> Case:
     of = {"resource": "table", "direction": "write"} | facts
     on = Setting(target_utilisation=0.7, simulated=simulated, whole=True)
-    return advice(action, **of), a_shipped(name, *settings), on
+    return [advice(action, **of)], a_shipped(name, *settings), on
 
 
 def changed(found: Case) -> dict[str, tuple[str, str]]:
@@ -117,7 +117,7 @@ CHANGES: list[tuple[Case, dict[str, tuple[str, str]]]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("found", "wanted"), CHANGES, ids=[f"{one[1].name}-{one[0].action}" for one, _ in CHANGES]
+    ("found", "wanted"), CHANGES, ids=[f"{one[1].name}-{one[0][0].action}" for one, _ in CHANGES]
 )
 def test_an_action_changes_this_and_nothing_else(found: Case, wanted: dict[str, tuple[str, str]]) -> None:
     assert changed(found) == wanted
@@ -168,7 +168,7 @@ BY_HAND: list[tuple[Case, str]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("found", "word"), BY_HAND, ids=[f"{one[1].name}-{one[0].action}" for one, _ in BY_HAND]
+    ("found", "word"), BY_HAND, ids=[f"{one[1].name}-{one[0][0].action}" for one, _ in BY_HAND]
 )
 def test_what_no_rerun_can_show_is_said_in_words(found: Case, word: str) -> None:
     made = apply(*found)

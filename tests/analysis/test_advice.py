@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredRun, meeting_chance
+from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
 from keyheat.analysis.advice.demand import MeasuredDemand
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.diagnosis import diagnose
@@ -57,19 +57,20 @@ def advised(found: AdviceCase) -> dict[str, Recommendation]:
 
 
 SHARDS = [
-    # units/s of the key, shards with the margin of 1.5
-    (700, 2),
-    (10_001, 16),
+    # units/s of the key, shards with the margin of 1.5, and the chance that two of them meet in 4 partitions
+    (700, 2, "25 %"),
+    (2_000, 3, "62 %"),
+    (10_001, 16, "100 %"),
 ]
 
 
-@pytest.mark.parametrize(("units_per_s", "count"), SHARDS)
-def test_shards_by_the_formula(units_per_s: float, count: int, numbers: Thresholds) -> None:
+@pytest.mark.parametrize(("units_per_s", "count", "chance"), SHARDS)
+def test_shards_by_the_formula(units_per_s: float, count: int, chance: str, numbers: Thresholds) -> None:
     advice = advised(advice_case(numbers, heat=hot(units_per_s)))["shard_writes"]
     assert advice.shards == count
     assert f"{units_per_s:,.0f} WCU/s" in advice.why
     assert f"Each of {count} keys then takes {units_per_s / count:,.0f} WCU/s" in advice.expected
-    assert "share a partition" in advice.expected
+    assert f"share a partition with a chance of {chance} until" in advice.expected
 
 
 CASES: dict[str, tuple[dict[str, Any], set[str]]] = {
@@ -231,14 +232,6 @@ def test_who_retries_is_known_from_the_run_and_from_its_scenario(
     measured = MeasuredRun(timeline(found), (), numbers, scenario, on_demand=False, scheduled={}, cost=cost)
     made = measured.case((constraint, "table", "write"), ())
     assert (made.retries, made.given_up) == (retries, 0.1 if counted else None)
-
-
-MEETING = [(1, 4, 0.0), (2, 4, 0.25), (3, 4, 0.625), (5, 4, 1.0), (2, 1, 1.0)]
-
-
-@pytest.mark.parametrize(("count", "partitions", "chance"), MEETING)
-def test_the_chance_that_two_shards_meet(count: int, partitions: int, chance: float) -> None:
-    assert meeting_chance(count, partitions) == pytest.approx(chance)
 
 
 @pytest.mark.slow

@@ -16,7 +16,6 @@ from keyheat.runs.formats import Diagnosis, HotKey, Recommendation
 from keyheat.scenario.scenario import Scenario
 from keyheat.show.advice import outlook
 from keyheat.simulator.simulate import simulate
-from keyheat.simulator.traffic import traffic_of
 from keyheat.simulator.whatif import shards_enough
 from tests.analysis.conftest import advice_case
 from tests.make import START, a_scenario, an_evidence
@@ -26,11 +25,8 @@ def advice(diagnosis: Diagnosis, action: str) -> Recommendation:
     return next(one for one in diagnosis.recommendations if one.action == action)
 
 
-def rerun_for(scenario: Scenario, *, by_schedule: bool = False) -> Rerun:
-    return Rerun(
-        scenario=scenario, traffic=lambda: traffic_of(scenario, seed=scenario.seed),
-        by_schedule=by_schedule, measured=None, billing=Billing(load_prices()),
-    )  # fmt: skip
+def rerun_for(scenario: Scenario) -> Rerun:
+    return Rerun(scenario=scenario, measured=None, billing=Billing(load_prices()), target_utilisation=0.7)
 
 
 @pytest.mark.slow
@@ -75,7 +71,7 @@ def test_a_short_run_gets_prefixes_of_an_index_for_ever(
     heat = RunHeat("write", (hot,), ())
     of_index = {"resource": "by-carrier", "index_key": "carrier", "warm": 8_000}
     case = advice_case(numbers, demand=None, heat=heat, **of_index)
-    rerun = rerun_for(scenario, by_schedule=True)
+    rerun = rerun_for(scenario)
     rerun = replace(rerun, measured=rerun.simulated().share())  # what the simulator makes of it
     _advised, cure = cured([case], rerun, lambda _limit: None)
     assert [(step.action, step.shards) for step in cure.steps] == [
@@ -91,6 +87,6 @@ def test_an_absurd_demand_is_not_repeated(attempts: int, is_repeated: bool, numb
     labels = diagnose(evidence, client=None, thresholds=numbers, scenario=None).labels
     found = rerun_of(
         evidence, timeline(evidence), labels[0], client=None, scenario=None, heats=(),
-        billing=Billing(load_prices()),
+        billing=Billing(load_prices()), target_utilisation=0.7,
     )  # fmt: skip
     assert (found is not None) == is_repeated

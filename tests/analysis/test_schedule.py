@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from keyheat.analysis.advice.schedule import Scheduled, on_burst
+from keyheat.analysis.advice.demand import Scheduled, on_burst
 from keyheat.words import WRITE
 from tests.make import a_scenario
 

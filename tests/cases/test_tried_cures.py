@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice.fix import remedy_of
-from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved
+from keyheat.analysis.advice.fix import remedy_of, start_of
+from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved, as_it_was
 from keyheat.analysis.advice.rerun import MOST_S
-from keyheat.analysis.advice.start import start_of
-from keyheat.analysis.advice.table_then import as_it_was
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.own_table import replayed_table
 from keyheat.analysis.table_diagnosis import diagnosed_alone

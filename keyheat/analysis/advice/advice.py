@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
+from keyheat.analysis.advice.demand import Limit, Schedule, Scheduled, on_burst, stated_demands
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
-from keyheat.analysis.advice.schedule import Limit, Schedule, Scheduled, on_burst, stated_demands
 from keyheat.analysis.advice.search import billed, cured, step_of
 from keyheat.analysis.groups import LabelGroup, going_on, groups
 from keyheat.analysis.heat import RunHeat
@@ -64,7 +64,8 @@ def advise(
     if by_limit and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
         rerun = rerun_of(
             evidence, arranged, by_limit[0].heaviest, client=client, scenario=scenario, heats=heats,
-            billing=billing, most_s=replay_s or PRICED_S,
+            billing=billing, target_utilisation=numbers.recommend.target_utilisation,
+            most_s=replay_s or PRICED_S,
         )  # fmt: skip
     stated = rerun.by_schedule if rerun else not by_limit and scenario and scenario.load.arrivals != "trace"
     demands = scheduled(scenario) if scenario and stated else {}
@@ -75,10 +76,7 @@ def advise(
     cost = client.manifest.retry_cost if client and client.manifest and by_limit else None
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, demands, cost, scaling)
     cases = [
-        replace(
-            measured.case(group.limit, group.labels),
-            only_for=_only_for(group, by_limit),
-        )
+        replace(measured.case(group.limit, group.labels), only_for=_only_for(group, by_limit))
         for group in _certain(by_limit)
         if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
     ]
@@ -86,7 +84,7 @@ def advise(
         cases = [measured.case(excess.limit, ()) for excess in carried]
     cure = None
     if rerun is None or not replay_s:
-        advice = [billed(rerun, case, item) for case in cases for item in recommend(case)]
+        advice = [billed(rerun, item) for case in cases for item in recommend(case)]
     else:
         limits = [excess.limit for excess in carried]
         advice, cure = cured(
@@ -128,7 +126,7 @@ def _by_formula(
     raised = next((item for item in recommend(short) if item.action == "raise_capacity"), None)
     if spread is None or raised is None:
         return [], None
-    raised = billed(rerun, short, raised)
+    raised = billed(rerun, raised)
     return [raised], Cure(steps=(step_of(spread), step_of(raised)), bill=raised.bill)
 
 

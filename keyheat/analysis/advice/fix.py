@@ -1,24 +1,129 @@
-"""The fix that is tried, a requested one, the cure of a diagnosis, or what a rerun can show; and its runs."""
+"""A fix that is tried: the run that it starts from, the actions taken, and the runs of both sides."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Final
 
+from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply, in_order
-from keyheat.analysis.advice.start import Start
-from keyheat.analysis.advice.trial import MORE, throttled_by
+from keyheat.analysis.advice.commands import what_settles
+from keyheat.analysis.advice.demand import Limit
+from keyheat.analysis.advice.replay import read_incident, with_assumed_key
+from keyheat.analysis.advice.rerun import Rerun, rerun_of, traffic_for
+from keyheat.analysis.advice.search import MORE, throttled_by
+from keyheat.analysis.groups import groups
 from keyheat.analysis.thresholds import load_thresholds
-from keyheat.runfiles import SIMULATED
-from keyheat.runs.formats import HARDLY, Diagnosis, Recommendation
-from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.variants import with_own_tables
+from keyheat.model.behaviour import DEFAULT, Behaviour
+from keyheat.plan.prices import Billing, load_prices
+from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, runs_below
+from keyheat.runs.formats import HARDLY, Diagnosis, Label, read_diagnosis
+from keyheat.runs.manifest import read_manifest
+from keyheat.runs.plausibility import read_evidence
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
+from keyheat.scenario.variants import with_files_of, with_own_tables
+from keyheat.simulator.flow import Traffic
 from keyheat.simulator.jobs import Job
 
+LOCAL = "local"
 BEFORE: Final = "before"
 AFTER: Final = "after"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A throttled run; `rerun` replays its demand if no scenario describes it."""
+
+    scenario: Scenario
+    diagnosis: Diagnosis
+    target: str
+    rerun: Rerun | None = None
+    incident: tuple[Label, ...] = ()  # the labels that are replayed, of what is still to be cured
+
+    def traffic(self, scenario: Scenario, applied: Applied | None = None) -> Traffic | None:
+        """Return the demand with actions applied; None if the scenario alone describes it."""
+        alters = applied.alters if applied else ()
+        if self.rerun is None and not alters:
+            return None
+        return traffic_for(scenario, self.rerun.recorded if self.rerun else None, alters)
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """That of a simulated table."""
+        return self.rerun.behaviour if self.rerun else DEFAULT
+
+    def limit_of(self, applied: Applied) -> Limit:
+        """Return the limit that the first action is for."""
+        about = applied.resource, applied.direction
+        by_limit = groups(self.incident or self.diagnosis.labels)
+        match = next((group for group in by_limit if (group.resource, group.direction) == about), None)
+        return (match.constraint if match else self.diagnosis.verdict.constraint, *about)
+
+
+def start_of(folder: Path, target: str | None) -> Start:
+    """Load the run to fix, on the given target or its own.
+
+    Raises `FileProblem` if the run is invalid, `UnknownEndpoint` if only its file names the endpoint, and
+    `ValueError` if there is nothing to fix or it cannot be repeated there.
+    """
+    if not any((folder / name).exists() for name in FILES.values()):
+        where = runs_below(folder) or "; name the folder of one, as `keyheat runs` lists them"
+        raise ValueError(f"{folder} holds no run and no diagnosis{where}")
+    diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
+    if not diagnosis.verdict.valid:
+        raise FileProblem(_not_valid(folder, diagnosis))
+    if diagnosis.verdict.constraint == "none":
+        served = " yet; burst capacity served it, and its page says what lasts"
+        yet = served if diagnosis.recommendations else ""
+        raise ValueError(f"{folder} was not throttled: there is nothing to fix{yet}")
+    manifest = read_manifest(folder) if (folder / FILES[RUN]).exists() else None
+    if manifest is None or manifest.scenario is None:
+        return _of_evidence(folder, target)
+    source, named = f"{folder}/{FILES[RUN]}", manifest.target or LOCAL
+    scenario = scenario_from_dict(dict(manifest.scenario), source)
+    if not target and named not in (LOCAL, SIMULATED, "aws"):
+        named = endpoint_of(named, None, file=source, option="--target") or LOCAL
+    return Start(
+        scenario=with_files_of(scenario, Path(manifest.scenario_path or "").parent),
+        diagnosis=diagnosis,
+        target=target or named,
+    )
+
+
+def _not_valid(folder: Path, diagnosis: Diagnosis) -> str:
+    """Say why an invalid run has nothing to fix, and what to do."""
+    verdict = diagnosis.verdict
+    if verdict.constraint == "undetermined" and not diagnosis.generator.bound:
+        evidence = read_evidence(folder / FILES[EVIDENCE])
+        nothing = f"{folder} is undetermined, so there is nothing to fix yet."
+        return f"{nothing} {what_settles(diagnosis, evidence)}"
+    return f"{folder} is invalid, so there is nothing to fix. {' '.join(verdict.because[:2])} Run it again."
+
+
+def _of_evidence(folder: Path, target: str | None) -> Start:
+    """Replay the demand in the evidence on the simulator, the only possible target."""
+    if target not in (None, SIMULATED):
+        raise ValueError(
+            f"{folder} has evidence and no scenario: its demand can be sent with --target simulated only, "
+            f"not to {target}"
+        )
+    incident = read_incident(folder)
+    assert incident.heaviest is not None, "a verdict of a limit has a label"
+    rerun = rerun_of(
+        incident.evidence, incident.arranged, incident.heaviest, client=incident.client, scenario=None,
+        billing=Billing(load_prices()), target_utilisation=load_thresholds().recommend.target_utilisation,
+        heats=with_assumed_key(incident.heats, incident.arranged, incident.heaviest),
+    )  # fmt: skip
+    if rerun is None:
+        raise ValueError(
+            f"{folder} has no scenario, and its evidence lacks the capacity of the table: collect it with "
+            "--describe-json"
+        )
+    return Start(
+        scenario=rerun.scenario, diagnosis=incident.diagnosis, target=SIMULATED, rerun=rerun,
+        incident=incident.labels,
+    )  # fmt: skip
 
 
 def remedy_of(start: Start, action: str | None) -> Applied:
@@ -28,13 +133,13 @@ def remedy_of(start: Start, action: str | None) -> Applied:
         simulated=start.target == SIMULATED, whole=True,
     )  # fmt: skip
     choose = partial(chosen, start.diagnosis, start.scenario, action=action)
-    remedy = choose(on)
+    remedy, assumed = choose(on), start.rerun.assumed if start.rerun else ()
     if isinstance(remedy, Applied):
         remedy = _with_enough_shards(start, remedy, on)
-        return replace(remedy, notes=(*remedy.notes, *start.assumed))
+        return replace(remedy, notes=(*remedy.notes, *assumed))
     by_hand = "\n".join(f"  {step.words}" for step in remedy)
     message = f"no rerun can show what is recommended; by hand:\n{by_hand}"
-    if start.assumed:
+    if assumed:
         message += "\n`keyheat init --from-diagnosis DIR` writes a scenario of it, with a hot key if need be"
     if isinstance(choose(replace(on, simulated=True)), Applied):
         message += f"\nOn the simulator it can be shown: add --target {SIMULATED}"
@@ -46,23 +151,19 @@ def _with_enough_shards(start: Start, remedy: Applied, on: Setting) -> Applied:
 
     It stays where it was simulated, where a scenario describes the demand, or if no larger one is enough.
     """
-    about = remedy.resource, remedy.direction
+    first = remedy.actions[0], remedy.resource, remedy.direction
+    sharded = [item for item in start.diagnosis.recommendations if item.shards]
     by_formula = next(
-        (
-            item
-            for item in start.diagnosis.recommendations
-            if item.action == remedy.actions[0] and (item.resource, item.direction) == about and item.shards
-        ),
-        None,
+        (item for item in sharded if (item.action, item.resource, item.direction) == first), None
     )
     if start.diagnosis.cure is not None or start.rerun is None or by_formula is None:
         return remedy
     for factor in (1.0, *MORE):
         more = by_formula.model_copy(update={"shards": ceil(factor * (by_formula.shards or 1))})
-        candidate = apply(more, start.scenario, on)
+        candidate = apply([more], start.scenario, on)
         if not isinstance(candidate, Applied):
             continue
-        outcome = start.rerun.taking(candidate).simulated()
+        outcome = start.rerun.having(candidate).simulated()
         if throttled_by(outcome, start.limit_of(candidate)) <= HARDLY:
             shared = (
                 f"By the formula it takes {by_formula.shards:,}; some of those would share a partition here."
@@ -70,6 +171,31 @@ def _with_enough_shards(start: Start, remedy: Applied, on: Setting) -> Applied:
             notes = (*candidate.notes, *([shared] if factor > 1 else []))
             return replace(candidate, notes=notes, not_tried=remedy.not_tried)
     return remedy
+
+
+def chosen(
+    diagnosis: Diagnosis, scenario: Scenario, on: Setting, *, action: str | None = None
+) -> Applied | tuple[ByHand, ...]:
+    """A diagnosis' cure, else the first recommendation that a rerun can show, applied to the scenario.
+
+    With an `action`, that one. It says why those before it are not tried. Where no rerun shows
+    it, or not every step of the cure, what is to be done by hand. Raises `ValueError` for an action that is
+    not recommended.
+    """
+    if action is None and diagnosis.cure is not None:
+        outcome = apply(diagnosis.cure.steps, scenario, on)
+        return outcome if isinstance(outcome, Applied) else (outcome,)
+    advised = [item for item in diagnosis.recommendations if action in (item.action, None)]
+    if action is not None and not advised:
+        there = ", ".join(dict.fromkeys(item.action for item in diagnosis.recommendations)) or "nothing"
+        raise ValueError(f"--recommendation {action}: this diagnosis does not recommend it, but {there}")
+    by_hand: list[ByHand] = []
+    for item in in_order([item for item in advised if action or item.kind != "insufficient"], diagnosis):
+        outcome = apply([item], scenario, on)
+        if isinstance(outcome, Applied):
+            return replace(outcome, not_tried=tuple(by_hand))
+        by_hand.append(outcome)
+    return tuple(by_hand)
 
 
 def turns(before: Scenario, after: Scenario, repetitions: int, folder: Path) -> list[Job]:
@@ -83,52 +209,3 @@ def turns(before: Scenario, after: Scenario, repetitions: int, folder: Path) -> 
             repeated = repeated.model_copy(update={"seed": scenario.seed + number})
             jobs.append(Job(repeated, folder / f"{name}.json", folder / name))
     return jobs
-
-
-def chosen(
-    diagnosis: Diagnosis, scenario: Scenario, on: Setting, *, action: str | None = None
-) -> Applied | tuple[ByHand, ...]:
-    """A diagnosis' cure, else the first recommendation that a rerun can show, applied to the scenario.
-
-    With an `action`, that one. It says why those before it are not tried. Where no rerun shows
-    it, or not every step of the cure, what is to be done by hand. Raises `ValueError` for an action that is
-    not recommended.
-    """
-    if action is None and diagnosis.cure is not None:
-        return _all_applied(diagnosis, scenario, on)
-    advised = [item for item in diagnosis.recommendations if action in (item.action, None)]
-    if action is not None and not advised:
-        there = ", ".join(dict.fromkeys(item.action for item in diagnosis.recommendations)) or "nothing"
-        raise ValueError(f"--recommendation {action}: this diagnosis does not recommend it, but {there}")
-    by_hand: list[ByHand] = []
-    for item in in_order([item for item in advised if action or item.kind != "insufficient"], diagnosis):
-        outcome = apply(item, scenario, on)
-        if isinstance(outcome, Applied):
-            return replace(outcome, not_tried=tuple(by_hand))
-        by_hand.append(outcome)
-    return tuple(by_hand)
-
-
-def _all_applied(diagnosis: Diagnosis, scenario: Scenario, on: Setting) -> Applied | tuple[ByHand, ...]:
-    """All steps of a cure, each on the scenario that the one before it has made."""
-    steps: list[Applied] = []
-    for step in diagnosis.cure.steps if diagnosis.cure else ():
-        advice = Recommendation(kind="cure", why="", expected="", **step.model_dump())
-        outcome = apply(advice, steps[-1].scenario if steps else scenario, on)
-        if isinstance(outcome, ByHand):
-            return (outcome,)
-        steps.append(outcome)
-    return joined(steps)
-
-
-def joined(steps: Sequence[Applied]) -> Applied:
-    """Several applied actions as one."""
-    return replace(
-        steps[0],
-        actions=tuple(action for item in steps for action in item.actions),
-        scenario=steps[-1].scenario,
-        says=" and ".join(item.says for item in steps),
-        notes=tuple(note for item in steps for note in item.notes),
-        queries_per_read=next((item.queries_per_read for item in steps if item.queries_per_read), None),
-        alters=tuple(alter for item in steps for alter in item.alters),
-    )

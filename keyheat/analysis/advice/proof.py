@@ -18,11 +18,12 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from keyheat.analysis.advice.schedule import Limit
+from keyheat.analysis.advice.demand import Limit
+from keyheat.analysis.advice.rerun import dollars_per_month
 from keyheat.analysis.loaded_step import Burst, beyond_provisioned
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.analysis.summary import read_summary
-from keyheat.plan.bill import consumed_month, pre_warming, provisioned_month
+from keyheat.plan.bill import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices
 from keyheat.plan.quotas import capacities_of
 from keyheat.runfiles import DIAGNOSIS, FILES
@@ -111,55 +112,42 @@ def tried(
     """
     manifest = read_manifest(folder)
     numbers, most = measure(manifest, read_seconds(folder)), most_provisioned(manifest, scenario)
-    now = provisioned_month(table_now, billing.prices) if table_now else None
+    month = provisioned_month(table_now, billing.prices) if table_now else None
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
         manifest=manifest,
         measured=numbers,
-        dollars_per_month=now
-        or dollars_per_month(scenario, numbers, manifest.scale, billing, replayed=replayed),
+        dollars_per_month=month or month_of(scenario, numbers, manifest.scale, billing, replayed=replayed),
         measures=read_summary(folder).measures,
         on_burst=None if scenario.timeline else beyond_provisioned(numbers.sides, most),
     )
 
 
-def dollars_per_month(
+def month_of(
     scenario: Scenario, numbers: RunResult, scale: float, billing: Billing, *, replayed: bool = False
 ) -> float | None:
-    """A month of the table with its indexes, if the load went on: by what is provisioned, else by what was
-    consumed, of an incident that is replayed in the busier half. None where capacity changes on the way."""
-    if scenario.changes_capacity:
-        return None
-    reserved = provisioned_month(scenario.table, billing.prices)
-    if reserved is not None:
-        return reserved
+    """Dollars of a month with the demand of a run, of an incident that is replayed in the busier half."""
     per_s = {
         side: traffic.going_on_per_s if replayed else traffic.units_per_s
         for side, traffic in numbers.sides.items()
     }
-    rates = {side: rate for side, rate in per_s.items() if rate is not None}
-    if len(rates) < len(per_s):  # it was too short
-        return None
-    return consumed_month(rates, scenario, billing, scale=scale)
+    known = {side: rate for side, rate in per_s.items() if rate is not None}
+    enough = known if len(known) == len(per_s) else None  # else it was too short
+    return dollars_per_month(scenario, enough, billing, scale)
 
 
 def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
     """What pre-warming is paid once; None where it is not done, or has no price."""
-    lines = list(
-        pre_warming(
-            [table for table in capacities_of(scenario) if table.table == scenario.table.name], prices
-        )
-    )
-    if not lines or any(line.each_dollars is None for line in lines):
-        return None
-    return sum(line.quantity * (line.each_dollars or 0.0) for line in lines)
+    own = [table for table in capacities_of(scenario) if table.table == scenario.table.name]
+    dollars = [line.each_dollars and line.quantity * line.each_dollars for line in pre_warming(own, prices)]
+    known = [each for each in dollars if each is not None]
+    return sum(known) if known and len(known) == len(dollars) else None
 
 
 def proof_of(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> Proof:
     """Hold both sides against each other; every repetition has to say the same of a fix."""
-    kind, now = _judged(limit, before, after)
-    on_burst = None
+    (kind, now), on_burst = _judged(limit, before, after), None
     if kind == "fixed" and (beyond := [run.on_burst for run in after if run.on_burst]):
         resource, direction, on_burst = beyond[0]
         now = ("table", resource, direction)
