@@ -85,7 +85,7 @@ def fix(folder: Path, options: FixOptions) -> int:
         if sent is None:
             code = make_run(job, how, of_series=(number, len(jobs)))
         else:
-            code = exit_code_of(simulated(job, how, sent=sent, behaviour=start.behaviour))
+            code = exit_code_of(simulated(job, how, sent=sent, behaviour=start.rerun.behaviour))
         if code in NOT_STARTED or not is_done(job):
             return code or INVALID
     return _compare(start, remedy, jobs, out_dir, billing)
@@ -100,8 +100,8 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
     def side(name: str) -> "list[Tried]":
         return [
             tried(
-                job.folder, job.scenario, billing, replayed=start.rerun is not None,
-                table_now=start.rerun.table_now if start.rerun and name == BEFORE else None,
+                job.folder, job.scenario, billing, replayed=not start.rerun.by_schedule,
+                table_now=start.rerun.table_now if name == BEFORE else None,
             )
             for job in jobs
             if job.folder.name.startswith(name)

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
-from keyheat.analysis.advice.demand import Limit, Schedule, Scheduled, on_burst, stated_demands
+from keyheat.analysis.advice.demand import Excess, Limit, Schedule, Scheduled, on_burst
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
 from keyheat.analysis.advice.search import billed, cured, step_of
@@ -77,7 +78,8 @@ def advise(
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, demands, cost, scaling)
     cases = [
         replace(measured.case(group.limit, group.labels), only_for=_only_for(group, by_limit))
-        for group in _certain(by_limit)
+        for group in by_limit
+        if not _is_doubted(group, by_limit)
         if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
     ]
     if not by_limit:
@@ -94,7 +96,7 @@ def advise(
     if by_limit and cases and cure is None and not shown:
         more, cure = _by_formula(cases[0], measured, by_limit[0].labels, rerun)
         advice += more
-    return Advice(_in_order(advice), cure, tuple(stated_demands(demands, evidence.scale, carried)))
+    return Advice(_in_order(advice), cure, tuple(_stated(demands, evidence.scale, carried)))
 
 
 def _notable(by_limit: Sequence[LabelGroup]) -> list[Limit]:
@@ -149,6 +151,16 @@ def scheduled(scenario: Scenario) -> Schedule:
     }
 
 
+def _stated(demands: Schedule, scale: float, carried: Sequence[Excess]) -> Iterator[Demand]:
+    """Yield the demand on each side, as a diagnosis states it."""
+    for side, needs in demands.items():
+        lasts_s = min((excess.carried_s for excess in carried if excess.limit[1:] == side), default=inf)
+        yield Demand(
+            resource=side[0], direction=side[1], units_per_s=needs.per_s * scale,
+            partition_per_s=needs.partition_per_s * scale, carried_s=None if lasts_s == inf else lasts_s,
+        )  # fmt: skip
+
+
 def _only_for(group: LabelGroup, by_limit: Sequence[LabelGroup]) -> str:
     """Which throttles a lighter limit is about, to begin a sentence; empty for the heaviest one."""
     if group is by_limit[0]:
@@ -160,19 +172,15 @@ def _only_for(group: LabelGroup, by_limit: Sequence[LabelGroup]) -> str:
     return f"For {share} of the throttles, from {say(start_s)} to {say(end_s)} UTC, "
 
 
-def _certain(by_limit: Sequence[LabelGroup]) -> Iterator[LabelGroup]:
-    """Drop an inferred partition on a resource whose heavier throttles are undetermined.
+def _is_doubted(group: LabelGroup, by_limit: Sequence[LabelGroup]) -> bool:
+    """Whether a partition is only inferred, on a resource whose heavier throttles are undetermined.
 
     Advice would state it as a fact, and say that more capacity does not help.
     """
-    doubted: set[tuple[str, str]] = set()
-    for group in by_limit:  # the heaviest first
-        key = group.resource, group.direction
-        if group.constraint == "undetermined":
-            doubted.add(key)
-        inferred = group.constraint == "partition" and group.heaviest.grade == "inferred"
-        if not (inferred and key in doubted):
-            yield group
+    undetermined = ("undetermined", group.resource, group.direction)
+    heavier = by_limit[: by_limit.index(group)]
+    inferred = group.constraint == "partition" and group.heaviest.grade == "inferred"
+    return inferred and undetermined in {other.limit for other in heavier}
 
 
 def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:

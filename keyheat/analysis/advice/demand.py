@@ -1,6 +1,6 @@
 """The demand on a resource: as measured while it throttled, and as a scenario states it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Final, Literal
@@ -10,7 +10,7 @@ from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.limits import EVENTUAL_READ_FACTOR, PAGE_BYTES, READ_UNIT_BYTES
 from keyheat.numbers import units, whole
-from keyheat.runs.formats import Demand, Label
+from keyheat.runs.formats import Label
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
 from keyheat.words import TABLE, WRITE, Constraint, Direction, label_of
@@ -212,16 +212,3 @@ def on_burst(scenario: Scenario, demands: Schedule) -> tuple[Excess, ...]:
             excesses.append(Excess(("max_on_demand", resource, direction), needs.per_s / most, carried_s))
     beyond = (excess for excess in excesses if excess.share > 1)
     return tuple(sorted(beyond, key=lambda excess: -excess.share))
-
-
-def stated_demands(demands: Schedule, scale: float, carried: Sequence[Excess]) -> Iterator[Demand]:
-    """Yield the demand on each side, as a diagnosis states it."""
-    for side, needs in demands.items():
-        lasts_s = min((excess.carried_s for excess in carried if excess.limit[1:] == side), default=inf)
-        yield Demand(
-            resource=side[0],
-            direction=side[1],
-            units_per_s=needs.per_s * scale,
-            partition_per_s=needs.partition_per_s * scale,
-            carried_s=None if lasts_s == inf else lasts_s,
-        )

@@ -15,7 +15,6 @@ from keyheat.analysis.advice.rerun import Rerun, rerun_of, traffic_for
 from keyheat.analysis.advice.search import MORE, throttled_by
 from keyheat.analysis.groups import groups
 from keyheat.analysis.thresholds import load_thresholds
-from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, runs_below
 from keyheat.runs.formats import HARDLY, Diagnosis, Label, read_diagnosis
@@ -33,25 +32,24 @@ AFTER: Final = "after"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """A throttled run; `rerun` replays its demand if no scenario describes it."""
+    """A throttled run, whose demand `rerun` repeats."""
 
-    scenario: Scenario
+    rerun: Rerun
     diagnosis: Diagnosis
     target: str
-    rerun: Rerun | None = None
     incident: tuple[Label, ...] = ()  # the labels that are replayed, of what is still to be cured
+
+    @property
+    def scenario(self) -> Scenario:
+        """Whose table it meets."""
+        return self.rerun.scenario
 
     def traffic(self, scenario: Scenario, applied: Applied | None = None) -> Traffic | None:
         """Return the demand with actions applied; None if the scenario alone describes it."""
         alters = applied.alters if applied else ()
-        if self.rerun is None and not alters:
+        if self.rerun.by_schedule and not alters:
             return None
-        return traffic_for(scenario, self.rerun.recorded if self.rerun else None, alters)
-
-    @property
-    def behaviour(self) -> Behaviour:
-        """That of a simulated table."""
-        return self.rerun.behaviour if self.rerun else DEFAULT
+        return traffic_for(scenario, self.rerun.recorded, alters)
 
     def limit_of(self, applied: Applied) -> Limit:
         """Return the limit that the first action is for."""
@@ -84,11 +82,15 @@ def start_of(folder: Path, target: str | None) -> Start:
     scenario = scenario_from_dict(dict(manifest.scenario), source)
     if not target and named not in (LOCAL, SIMULATED, "aws"):
         named = endpoint_of(named, None, file=source, option="--target") or LOCAL
-    return Start(
-        scenario=with_files_of(scenario, Path(manifest.scenario_path or "").parent),
-        diagnosis=diagnosis,
-        target=target or named,
+    scenario = with_files_of(scenario, Path(manifest.scenario_path or "").parent)
+    rerun = Rerun(
+        scenario=scenario, measured=None, billing=Billing(load_prices()), target_utilisation=_target()
     )
+    return Start(rerun=rerun, diagnosis=diagnosis, target=target or named)
+
+
+def _target() -> float:
+    return load_thresholds().recommend.target_utilisation
 
 
 def _not_valid(folder: Path, diagnosis: Diagnosis) -> str:
@@ -112,7 +114,7 @@ def _of_evidence(folder: Path, target: str | None) -> Start:
     assert incident.heaviest is not None, "a verdict of a limit has a label"
     rerun = rerun_of(
         incident.evidence, incident.arranged, incident.heaviest, client=incident.client, scenario=None,
-        billing=Billing(load_prices()), target_utilisation=load_thresholds().recommend.target_utilisation,
+        billing=Billing(load_prices()), target_utilisation=_target(),
         heats=with_assumed_key(incident.heats, incident.arranged, incident.heaviest),
     )  # fmt: skip
     if rerun is None:
@@ -120,20 +122,17 @@ def _of_evidence(folder: Path, target: str | None) -> Start:
             f"{folder} has no scenario, and its evidence lacks the capacity of the table: collect it with "
             "--describe-json"
         )
-    return Start(
-        scenario=rerun.scenario, diagnosis=incident.diagnosis, target=SIMULATED, rerun=rerun,
-        incident=incident.labels,
-    )  # fmt: skip
+    return Start(rerun=rerun, diagnosis=incident.diagnosis, target=SIMULATED, incident=incident.labels)
 
 
 def remedy_of(start: Start, action: str | None) -> Applied:
     """The recommendation as a scenario. Raises `ValueError` with what can be done by hand."""
     on = Setting(
-        target_utilisation=load_thresholds().recommend.target_utilisation,
+        target_utilisation=_target(),
         simulated=start.target == SIMULATED, whole=True,
     )  # fmt: skip
     choose = partial(chosen, start.diagnosis, start.scenario, action=action)
-    remedy, assumed = choose(on), start.rerun.assumed if start.rerun else ()
+    remedy, assumed = choose(on), start.rerun.assumed
     if isinstance(remedy, Applied):
         remedy = _with_enough_shards(start, remedy, on)
         return replace(remedy, notes=(*remedy.notes, *assumed))
@@ -156,7 +155,7 @@ def _with_enough_shards(start: Start, remedy: Applied, on: Setting) -> Applied:
     by_formula = next(
         (item for item in sharded if (item.action, item.resource, item.direction) == first), None
     )
-    if start.diagnosis.cure is not None or start.rerun is None or by_formula is None:
+    if start.diagnosis.cure is not None or start.rerun.by_schedule or by_formula is None:
         return remedy
     for factor in (1.0, *MORE):
         more = by_formula.model_copy(update={"shards": ceil(factor * (by_formula.shards or 1))})

@@ -36,9 +36,12 @@ def hot_partition(case: AdviceCase) -> Iterator[Recommendation]:
         yield pre_warm(case)
         return
     if case.rule not in SPLIT:  # then it is over by itself
+        more = "helps only if it adds partitions and the hot keys land on different ones."
+        if (case.heat and case.heat.pinned) or (case.hottest and case.hottest.units_per_s > case.ceiling):
+            more = "alone would change nothing."  # for one key that is above its ceiling
         yield from case.wait(
             why=f"One partition of {case.whose} sustains {case.sustained}, however much {case.whose} has in "
-            f"all: {_more_capacity(case)}",
+            f"all: more capacity {more}",
             expected="Requests of a short peak wait until the partition has room. Demand that stays above "
             "its limit has to be spread over more keys.",
         )
@@ -74,19 +77,11 @@ def too_few_partitions(case: AdviceCase, share: float = 1.0) -> bool:
     return case.demand.units_per_s > share * case.partitions * case.ceiling
 
 
-def _more_capacity(case: AdviceCase) -> str:
-    """What more capacity would do for a hot partition: nothing for one key that is above its ceiling."""
-    pinned = case.heat is not None and case.heat.pinned is not None
-    if pinned or (case.hottest is not None and case.hottest.units_per_s > case.ceiling):
-        return "more capacity alone would change nothing."
-    return "more capacity helps only if it adds partitions and the hot keys land on different ones."
-
-
 def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
     """Suffixes on the hot key; where the heat moves from key to key, on every one of them."""
     moves = case.heat is not None and case.heat.moves
     story = "The hot key changes over time, as with a date" if moves else "One key is hot"
-    count, of_each = _shards(case, key.units_per_s)
+    count, of_each, formula = _shards(case, key.units_per_s)
     asks = f"asks for {units(key.units_per_s, 'write')}"
     if key.units_per_s < case.ceiling and not moves:
         asks = f"{asks} on average over the counted periods"
@@ -103,8 +98,7 @@ def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
     return case.advise(
         "shard_date_key" if moves else "shard_writes",
         shards=count,
-        why=f"{story}: {_named(key)} {asks}, and a partition sustains {whole(case.ceiling)}. "
-        f"{_formula(case, key.units_per_s)}{now}",
+        why=f"{story}: {_named(key)} {asks}, and a partition sustains {whole(case.ceiling)}. {formula}{now}",
         expected=f"Each of {count:,} keys then takes {units(of_each, 'write')}, and reading the whole "
         f"collection costs {count:,} queries. {meeting} until DynamoDB splits it.",
     )
@@ -112,7 +106,7 @@ def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
 
 def _shard_all(case: AdviceCase, key: HotKey) -> Recommendation:
     """Suffixes on every key, where none is too hot by itself: several of them share a partition."""
-    count, of_each = _shards(case, key.units_per_s)
+    count, of_each, _ = _shards(case, key.units_per_s)
     return case.advise(
         "shard_writes",
         shards=count,
@@ -129,12 +123,12 @@ def _spread_range(case: AdviceCase) -> Iterator[Recommendation]:
     if case.heat is not None and case.heat.hottest:
         yield _shard_all(case, case.heat.hottest[0])
     elif (per_s := case.one_key_per_s) is not None:  # which it is, no evidence says
-        count, of_each = _shards(case, per_s)
+        count, of_each, formula = _shards(case, per_s)
         yield case.advise(
             "shard_writes",
             shards=count,
             why=f"{UNNAMED}, it asks for {units(per_s, 'write')}, and a partition sustains "
-            f"{whole(case.ceiling)}. {_formula(case, per_s)}",
+            f"{whole(case.ceiling)}. {formula}",
             expected=f"Each of {count:,} keys then takes {units(of_each, 'write')}. Contributor Insights "
             "in throttled-keys mode names the key; if several share the partition, more values of the key "
             "help.",
@@ -150,29 +144,19 @@ def _spread_range(case: AdviceCase) -> Iterator[Recommendation]:
     )
 
 
-def _shards(case: AdviceCase, per_s: float) -> tuple[int, float]:
-    """How many shards of each key, in all, and what each of them is then asked for; `per_s`: one of now."""
-    count = case.enough_shards or _by_formula(case, per_s)
-    return count, per_s * case.shards_now / count
+def _shards(case: AdviceCase, per_s: float, of_what: str = "shards") -> tuple[int, float, str]:
+    """How many shards of each key, in all; what each of them is then asked for; and the formula in words.
 
-
-def _by_formula(case: AdviceCase, per_s: float) -> int:
-    return max(case.shards_now + 1, _least(case, per_s * case.shards_now))
-
-
-def _least(case: AdviceCase, in_all_per_s: float) -> int:
-    return shards_needed(in_all_per_s, case.ceiling, case.numbers.shard_margin)
-
-
-def _formula(case: AdviceCase, per_s: float, of_what: str = "shards") -> str:
-    """The number by the formula, and the one that the simulator found, where that is another."""
-    in_all = per_s * case.shards_now
-    formula = f"ceil({case.numbers.shard_margin:g} × {whole(in_all)} / {whole(case.ceiling)})"
-    least, count = _least(case, in_all), _by_formula(case, per_s)
-    more = "" if count == least else f", so {count:,}"
-    enough = case.enough_shards
-    simulated = "" if enough in (None, count) else f"; simulated, {enough:,} are enough"
-    return f"By the formula it takes {formula} = {least:,}{more} {of_what}{simulated}."
+    `per_s` is asked of one of now. The words have the simulator's number where it is another.
+    """
+    in_all, margin = per_s * case.shards_now, case.numbers.shard_margin
+    least = shards_needed(in_all, case.ceiling, margin)
+    by_formula = max(case.shards_now + 1, least)
+    count = case.enough_shards or by_formula
+    words = f"By the formula it takes ceil({margin:g} × {whole(in_all)} / {whole(case.ceiling)}) = {least:,}"
+    more = "" if by_formula == least else f", so {by_formula:,}"
+    simulated = "" if count == by_formula else f"; simulated, {count:,} are enough"
+    return count, in_all / count, f"{words}{more} {of_what}{simulated}."
 
 
 def _named(key: HotKey) -> str:
@@ -196,19 +180,16 @@ def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
         expected="A cache in front (DAX, or one in the client) answers repeated reads: the table sees about "
         "one read of each item per time to live.",
     )
-    if key is not None and key.units_per_s > case.ceiling:
-        yield _replicate(case, key.units_per_s, who)
-    elif key is None and case.one_key_per_s is not None:
-        asks = units(case.one_key_per_s, "read")
-        yield _replicate(case, case.one_key_per_s, f"{UNNAMED}, it asks for {asks}")
-
-
-def _replicate(case: AdviceCase, per_s: float, who: str) -> Recommendation:
-    copies, of_each = _shards(case, per_s)
-    return case.advise(
+    per_s = key.units_per_s if key else case.one_key_per_s
+    if per_s is None or (key and per_s <= case.ceiling):
+        return
+    copies, of_each, formula = _shards(case, per_s, "copies")
+    if key is None:
+        who = f"{UNNAMED}, it asks for {units(per_s, 'read')}"
+    yield case.advise(
         "replicate_reads",
         shards=copies,
-        why=f"{who}, and a partition sustains {whole(case.ceiling)}. {_formula(case, per_s, 'copies')}",
+        why=f"{who}, and a partition sustains {whole(case.ceiling)}. {formula}",
         expected=f"Each copy takes {units(of_each, 'read')}, and every write to the item is "
         f"paid {copies:,} times.",
     )
@@ -222,12 +203,12 @@ def _reshape_index(case: AdviceCase) -> Recommendation:
         why += f"partition sustains {whole(case.ceiling)}."
     per_s = key.units_per_s if key else case.demand.units_per_s if case.demand else None
     if per_s is not None and case.direction == "write":
-        (count, _), formula = _shards(case, per_s), f" {_formula(case, per_s)}"
+        count, _, formula = _shards(case, per_s)
     on_key = f"{case.index_key}, its partition key," if case.index_key else "the index's partition key"
     return case.advise(
         "change_index_key",
         shards=count,
-        why=f"{why}{formula}",
+        why=f"{why} {formula}".strip(),
         expected=f"A prefix from 0 to {'N - 1' if count is None else count - 1} on {on_key} "
         "spreads the entries; a query then reads each prefix. Joining an attribute of many values to it "
         "spreads them, too. A sparse index takes fewer writes, and an unused one can be dropped. The table's "
@@ -237,21 +218,19 @@ def _reshape_index(case: AdviceCase) -> Recommendation:
 
 def pre_warm(case: AdviceCase) -> Recommendation:
     """More partitions at once, by a warm throughput."""
-    target = case.with_headroom
+    target, partitions = case.with_headroom, case.partitions
     more = units(target, case.direction) if target else "more units"
+    lacking = "no key stands out: there are too few partitions"
+    if case.hottest is not None and partitions is not None:
+        have = units(partitions * case.ceiling, case.direction)
+        theirs = (
+            "its only partition sustains" if partitions == 1 else f"its {partitions:,} partitions sustain"
+        )
+        lacking = f"{theirs} {have}{'' if partitions == 1 else ' together'}, however well keys are spread"
     return case.advise(
         "pre_warm",
         units=target,
-        why=f"{case.demand_words}, and {_lacking(case)}.",
+        why=f"{case.demand_words}, and {lacking}.",
         expected=f"A warm throughput of {more} makes the partitions beforehand, for a one-time "
         "charge; it cannot be lowered afterwards.",
     )
-
-
-def _lacking(case: AdviceCase) -> str:
-    if case.hottest is None or case.partitions is None:
-        return "no key stands out: there are too few partitions"
-    have = units(case.partitions * case.ceiling, case.direction)
-    if case.partitions == 1:
-        return f"its only partition sustains {have}, however well keys are spread"
-    return f"its {case.partitions:,} partitions sustain {have} together, however well keys are spread"

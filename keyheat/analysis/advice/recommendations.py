@@ -241,5 +241,5 @@ _ADVICE: Final[dict[Constraint, Callable[[AdviceCase], Iterator[Recommendation]]
 
 
 def recommend(case: AdviceCase) -> tuple[Recommendation, ...]:
-    """What to do about a constraint, mitigations first, then cures."""
+    """What to do about a constraint."""
     return tuple(_ADVICE[case.constraint](case))
