@@ -244,7 +244,7 @@ def _labels(runs: Sequence[Tried]) -> str:
 
 def warnings_of(fix: Fix) -> Iterator[str]:
     """Notes on the verdict."""
-    yield from (f"Not tried: {skipped.words}" for skipped in fix.remedy.not_tried)
+    yield from (f"Not tried: {skipped}" for skipped in fix.remedy.not_tried)
     yield from fix.remedy.notes
     before, after = (_values(side, lambda run: run.measured.write.attempts_per_s) for side in fix.sides)
     if fix.proof.limit[2] == "write" and before and after:

@@ -50,20 +50,7 @@ class Applied:
     notes: tuple[str, ...] = ()  # what else had to change, or is not as the load test would do it
     queries_per_read: tuple[int, int] | None = None  # of one key, before and after; None: as before
     alters: tuple[Alteration, ...] = ()  # what only a simulation does, on the way of the requests
-    not_tried: tuple["ByHand", ...] = ()  # recommended before these actions
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByHand:
-    """An action that no rerun can show, and what can be done instead."""
-
-    action: str
-    why: str
-
-    @property
-    def words(self) -> str:
-        """The action with its reason, as a line of a list."""
-        return f"{title_of(self.action)} ({self.action}): {self.why}"
+    not_tried: tuple[str, ...] = ()  # recommended before these actions, each with its reason
 
 
 class NotShown(ValueError):
@@ -79,23 +66,22 @@ class Action:
     by_hand: str = "this version does not know the action."
 
 
-def apply(steps: Sequence[Advised], scenario: Scenario, on: Setting) -> Applied | ByHand:
-    """The scenario with all steps taken, one after the other, checked whole; or why one of them cannot be.
+def apply(steps: Sequence[Advised], scenario: Scenario, on: Setting) -> Applied | str:
+    """The scenario with all steps taken, one after the other, checked whole; or why no rerun can show one.
 
     What was expected of the scenario as it was is not expected of the changed one.
     """
     taken: list[Applied] = []
     for step in steps:
-        action = ACTIONS.get(step.action, Action())
+        action, of_what = ACTIONS.get(step.action, Action()), f"{title_of(step.action)} ({step.action})"
         if action.take is None:
-            return ByHand(action=step.action, why=action.by_hand)
+            return f"{of_what}: {action.by_hand}"
         try:
             taken.append(action.take(step, taken[-1].scenario if taken else scenario, on))
         except NotShown as reason:
-            return ByHand(action=step.action, why=str(reason))
+            return f"{of_what}: {reason}"
         except ScenarioError as error:
-            why = f"the changed scenario is invalid: {'; '.join(error.errors)}"
-            return ByHand(action=step.action, why=why)
+            return f"{of_what}: the changed scenario is invalid: {'; '.join(error.errors)}"
     return replace(
         taken[0],
         actions=tuple(action for one in taken for action in one.actions),

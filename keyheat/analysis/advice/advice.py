@@ -1,13 +1,14 @@
 """Advice for a diagnosis: what to do about each constraint, with the simulated outcome."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
-from keyheat.analysis.advice.demand import Excess, Limit, Schedule, Scheduled, on_burst
+from keyheat.analysis.advice.demand import Limit, Schedule, Scheduled, on_burst
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
 from keyheat.analysis.advice.search import billed, cured, step_of
@@ -70,7 +71,7 @@ def advise(
         )  # fmt: skip
     stated = rerun.by_schedule if rerun else not by_limit and scenario and scenario.load.arrivals != "trace"
     demands = scheduled(scenario) if scenario and stated else {}
-    carried = on_burst(scenario, demands) if scenario else ()
+    carried = on_burst(scenario, demands) if scenario else {}
     if not by_limit and not carried:
         return Advice()
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
@@ -83,15 +84,13 @@ def advise(
         if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
     ]
     if not by_limit:
-        cases = [measured.case(excess.limit, ()) for excess in carried]
+        cases = [measured.case(limit, ()) for limit in carried]
     cure = None
     if rerun is None or not replay_s:
         advice = [billed(rerun, item) for case in cases for item in recommend(case)]
     else:
-        limits = [excess.limit for excess in carried]
-        advice, cure = cured(
-            cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits, _notable(by_limit)
-        )
+        hidden = partial(measured.case, labels=by_limit[0].labels)
+        advice, cure = cured(cases, rerun, hidden, tuple(carried), _notable(by_limit))
     shown = any(item.foreseen and item.kind == "cure" for item in advice)
     if by_limit and cases and cure is None and not shown:
         more, cure = _by_formula(cases[0], measured, by_limit[0].labels, rerun)
@@ -151,10 +150,10 @@ def scheduled(scenario: Scenario) -> Schedule:
     }
 
 
-def _stated(demands: Schedule, scale: float, carried: Sequence[Excess]) -> Iterator[Demand]:
+def _stated(demands: Schedule, scale: float, carried: Mapping[Limit, float]) -> Iterator[Demand]:
     """Yield the demand on each side, as a diagnosis states it."""
     for side, needs in demands.items():
-        lasts_s = min((excess.carried_s for excess in carried if excess.limit[1:] == side), default=inf)
+        lasts_s = min((time_s for limit, time_s in carried.items() if limit[1:] == side), default=inf)
         yield Demand(
             resource=side[0], direction=side[1], units_per_s=needs.per_s * scale,
             partition_per_s=needs.partition_per_s * scale, carried_s=None if lasts_s == inf else lasts_s,

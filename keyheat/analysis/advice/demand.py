@@ -175,40 +175,31 @@ def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_
     return max(has, policy.max) if saved > SCALED_S * (per_s - has) else has
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
-    """A limit that a constant load exceeds, while burst or an index's write buffer serves the rest."""
-
-    limit: Limit
-    share: float  # demand over the limit
-    carried_s: float  # until the burst is used up; infinity: only the peak exceeds the limit
-
-
-def on_burst(scenario: Scenario, demands: Schedule) -> tuple[Excess, ...]:
+def on_burst(scenario: Scenario, demands: Schedule) -> dict[Limit, float]:
     """Return the limits that a constant load exceeds, though it may not throttle for minutes.
 
-    The limit that is exceeded the furthest comes first.
+    The limit that is exceeded the furthest comes first, each with the seconds until burst, or an index's
+    write buffer, is used up; infinity: only the peak exceeds the limit.
     """
     if scenario.is_changing:
-        return ()
-    excesses = []
+        return {}
+    excesses: list[tuple[float, Limit, float]] = []  # the demand over the limit first
     owners, on_demand = owners_of(scenario), scenario.table.billing_mode == "PAY_PER_REQUEST"
     for (resource, direction), needs in demands.items():
         owner, buffered = owners[resource], is_buffered(resource, direction)
         if not on_demand and (has := provisioned_in_time(owner, direction, needs.per_s)):
             saved = DEFAULT.saved_units(has, index_writes=buffered)
             limit: Limit = ("table", resource, direction)
-            excesses.append(Excess(limit, needs.per_s / has, needs.carried_s(has, saved)))
+            excesses.append((needs.per_s / has, limit, needs.carried_s(has, saved)))
         if buffered:
             full_s = needs.buffer_full_s
             # Keys that share a partition may be parted before its buffer is full; one key cannot be.
             per_s = needs.key_per_s if full_s is None else max(needs.key_per_s, needs.hottest_per_s)
-            lasts_s = inf if full_s is None else full_s
             limit = ("partition", resource, direction)
-            excesses.append(Excess(limit, per_s / needs.partition_per_s, lasts_s))
+            excesses.append((per_s / needs.partition_per_s, limit, inf if full_s is None else full_s))
         if buffered and on_demand and owner.max_on_demand and (most := owner.max_on_demand.write):
             saved = DEFAULT.saved_units(most, index_writes=True, on_demand=True)
-            carried_s = needs.carried_s(most, saved)
-            excesses.append(Excess(("max_on_demand", resource, direction), needs.per_s / most, carried_s))
-    beyond = (excess for excess in excesses if excess.share > 1)
-    return tuple(sorted(beyond, key=lambda excess: -excess.share))
+            limit = ("max_on_demand", resource, direction)
+            excesses.append((needs.per_s / most, limit, needs.carried_s(most, saved)))
+    excesses.sort(key=lambda excess: -excess[0])
+    return {limit: carried_s for share, limit, carried_s in excesses if share > 1}

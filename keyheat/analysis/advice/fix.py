@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.addresses import endpoint_of
-from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply, in_order
+from keyheat.analysis.advice.actions import Applied, Setting, apply, in_order
 from keyheat.analysis.advice.commands import what_settles
 from keyheat.analysis.advice.demand import Limit
 from keyheat.analysis.advice.replay import read_incident, with_assumed_key
@@ -136,7 +136,7 @@ def remedy_of(start: Start, action: str | None) -> Applied:
     if isinstance(remedy, Applied):
         remedy = _with_enough_shards(start, remedy, on)
         return replace(remedy, notes=(*remedy.notes, *assumed))
-    by_hand = "\n".join(f"  {step.words}" for step in remedy)
+    by_hand = "\n".join(f"  {step}" for step in remedy)
     message = f"no rerun can show what is recommended; by hand:\n{by_hand}"
     if assumed:
         message += "\n`keyheat init --from-diagnosis DIR` writes a scenario of it, with a hot key if need be"
@@ -174,7 +174,7 @@ def _with_enough_shards(start: Start, remedy: Applied, on: Setting) -> Applied:
 
 def chosen(
     diagnosis: Diagnosis, scenario: Scenario, on: Setting, *, action: str | None = None
-) -> Applied | tuple[ByHand, ...]:
+) -> Applied | tuple[str, ...]:
     """A diagnosis' cure, else the first recommendation that a rerun can show, applied to the scenario.
 
     With an `action`, that one. It says why those before it are not tried. Where no rerun shows
@@ -188,7 +188,7 @@ def chosen(
     if action is not None and not advised:
         there = ", ".join(dict.fromkeys(item.action for item in diagnosis.recommendations)) or "nothing"
         raise ValueError(f"--recommendation {action}: this diagnosis does not recommend it, but {there}")
-    by_hand: list[ByHand] = []
+    by_hand: list[str] = []
     for item in in_order([item for item in advised if action or item.kind != "insufficient"], diagnosis):
         outcome = apply([item], scenario, on)
         if isinstance(outcome, Applied):

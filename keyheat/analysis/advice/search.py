@@ -67,7 +67,6 @@ def limits_of(outcome: SimulationOutcome) -> list[Limit]:
 class Trial:
     """Advice for one limit with its numbers, simulated. Several: they work only together."""
 
-    case: AdviceCase
     advice: tuple[Recommendation, ...]
     share: float  # throttles of its limit with it, per attempt
     dollars: float | None  # a month with it
@@ -99,7 +98,7 @@ def simulated(case: AdviceCase, context: Rerun, *advice: Recommendation) -> Tria
     if then is None:
         return None
     outcome = then.simulated()
-    return Trial(case, advice, share=throttled_by(outcome, case.at), dollars=then.dollars(outcome))
+    return Trial(advice, share=throttled_by(outcome, case.at), dollars=then.dollars(outcome))
 
 
 def trial_of(case: AdviceCase, advice: Recommendation, context: Rerun) -> Trial | None:
