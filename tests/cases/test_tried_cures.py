@@ -14,17 +14,20 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.own_table import replayed_table
 from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.analysis.timeline import timeline
+from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, Recommendation, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of, cures_elsewhere, now_of, other_cures, outlook, simulated_words
 from keyheat.show.diagnosis import diagnosis_answer
+from keyheat.simulator.simulate import simulate
 from keyheat.words import Capacity
 from tests.conftest import Golden
 from tests.make import (
     START,
     a_diagnosis,
+    a_scenario,
     a_series,
     an_evidence,
     consumed,
@@ -69,6 +72,10 @@ def of_key(throttles: list[float], minutes: range, each: float, **accessed: floa
     ]  # fmt: skip
 
 
+SMALL = a_scenario(
+    table={"name": "orders", "provisioned": {"read": 5, "write": 40}},
+    load={"requests_per_s": 2_000, "duration_s": 60},
+)
 ALL_OF_KEY = [0] * 4 + [36_000] * 16
 MOVED = [0] * 6 + [30_000] * 16, [0] * 2 + [4_500] * 4 + [0] * 16
 BEHIND = [0] * 7 + [18_800] * 8 + [5_760] + [0] * 9
@@ -175,9 +182,11 @@ def cures(diagnosis: Diagnosis) -> Iterator[str]:
 
 def test_what_cures_an_incident(golden: Golden) -> None:
     """`golden/cures.txt` has the cure of each, by formula or tried, with its price."""
+    by_client = evidence_of(simulate(SMALL)).model_copy(update={"series": ()})
+    small = {"40 WCU/s and a demand of 2,000, by what the client of a simulated run saw": (by_client, True)}
     lines = (
         line
-        for name, (seen, is_replayed) in INCIDENTS.items()
+        for name, (seen, is_replayed) in (INCIDENTS | small).items()
         for line in (name, *cures(diagnosed(seen, replay_s=MOST_S if is_replayed else 0)))
     )
     golden(Path(__file__).parent / "golden" / "cures.txt", "".join(f"{line}\n" for line in lines))
