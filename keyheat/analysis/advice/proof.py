@@ -15,11 +15,11 @@ quieter machine.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Literal
 
 from keyheat.analysis.advice.demand import Limit
 from keyheat.analysis.advice.rerun import dollars_per_month
+from keyheat.analysis.groups import groups
 from keyheat.analysis.loaded_step import Burst, beyond_provisioned
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.analysis.summary import read_summary
@@ -74,11 +74,7 @@ class Tried:
     @property
     def limits(self) -> dict[Limit, int]:
         """Throttles by the limit that refused them, the most first."""
-        counts: dict[Limit, int] = {}
-        for label in self.diagnosis.labels:
-            limit = label.constraint, label.resource, label.direction
-            counts[limit] = counts.get(limit, 0) + label.throttles
-        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+        return {group.limit: group.throttles for group in groups(self.diagnosis.labels)}
 
     def notably_by(self, limit: Limit) -> bool:
         """Whether a limit alone refused more than an application notices."""
@@ -174,8 +170,3 @@ def _judged(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> tu
     if any(run.notably_by(limit) for run in throttling):
         return "not_fixed", limit
     return "moved", next(iter(throttling[0].limits))
-
-
-def middle(values: Sequence[float]) -> float:
-    """The median of the repetitions."""
-    return float(median(values))
