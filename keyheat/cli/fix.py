@@ -23,8 +23,7 @@ from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.advice.actions import Applied
-    from keyheat.analysis.advice.fix import Start
-    from keyheat.analysis.advice.proof import Tried
+    from keyheat.analysis.advice.fix import Start, Tried
 
 NAME, FIXED = "fix", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
@@ -93,8 +92,7 @@ def fix(folder: Path, options: FixOptions) -> int:
 
 def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
-    from keyheat.analysis.advice.fix import AFTER, BEFORE
-    from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
+    from keyheat.analysis.advice.fix import AFTER, BEFORE, once_dollars, proof_of, tried
     from keyheat.show.fix import Fix, fix_answer, fix_figure
 
     def side(name: str) -> "list[Tried]":

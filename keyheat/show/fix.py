@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.proof import Kind, Proof, Tried
+from keyheat.analysis.advice.fix import Kind, Proof, Tried
 from keyheat.analysis.advice.search import NEAR_RATIO
 from keyheat.analysis.groups import groups
 from keyheat.numbers import (

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from keyheat.analysis.advice.demand import Limit
-from keyheat.analysis.advice.proof import HARDLY, Tried, month_of, once_dollars, proof_of
+from keyheat.analysis.advice.fix import HARDLY, Tried, month_of, once_dollars, proof_of
 from keyheat.analysis.run_result import RunResult, RunTraffic
 from keyheat.plan.prices import Billing, WarmPrices, load_prices
 from tests.make import START, a_diagnosis, a_manifest, a_shipped
