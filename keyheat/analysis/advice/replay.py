@@ -14,6 +14,8 @@ from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
+from keyheat.intake.description import table_of
+from keyheat.intake.tables import NotTaken, source_of_facts
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.partitions import provisioned_partitions, warm_partitions
 from keyheat.model.resources import ON_DEMAND_START
@@ -337,37 +339,16 @@ def as_it_is_now(table: TableFacts) -> TableFacts:
 
 def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
     """Turn a described table into a scenario; None if its capacity is unknown."""
-    capacities = [table.provisioned, *(index.provisioned for index in table.indexes)]
-    if table.billing_mode is None or (table.billing_mode == "PROVISIONED" and None in capacities):
-        return None
-    stated = {"name": table.name, "billing_mode": table.billing_mode, **_capacities(table)}
-    stated["indexes"] = [
-        {"name": index.name, "partition_key": f"of_{number}", **_capacities(index)}
-        for number, index in enumerate(table.indexes)
-    ]
-    if table.replicas and (here := table.region or region_of_arn(table.arn or "")):
-        stated["regions"] = [here, *table.replicas]
-    raw = {
-        "format": "keyheat.scenario/1", "name": name_from(table.name),
-        "question": "What if the demand that was seen met this table?", "loadtest": RECORDED,
-        "table": stated, "keys": {"kind": "uniform"}, "load": {"duration_s": seconds},
-        "local": {"scale": scale},
-    }  # fmt: skip
     try:
+        described = table_of(source_of_facts(table).description)
+        if table.replicas and (here := table.region or region_of_arn(table.arn or "")):
+            described["regions"] = [here, *table.replicas]
+        raw = {
+            "format": "keyheat.scenario/1", "name": name_from(table.name),
+            "question": "What if the demand that was seen met this table?", "loadtest": RECORDED,
+            "table": described, "keys": {"kind": "uniform"}, "load": {"duration_s": seconds},
+            "local": {"scale": scale},
+        }  # fmt: skip
         return scenario_from_dict(raw, "evidence")
-    except ScenarioError:
+    except (NotTaken, ScenarioError):
         return None
-
-
-def _capacities(facts: TableFacts | IndexFacts) -> dict[str, Any]:
-    """Units rounded to whole ones, at least one."""
-    pairs = {"provisioned": facts.provisioned, "max_on_demand": facts.max_on_demand, "warm": facts.warm}
-    return {
-        name: {
-            side: max(1, round(rate))
-            for side in ("read", "write")
-            if (rate := getattr(pair, side)) is not None
-        }
-        for name, pair in pairs.items()
-        if pair is not None
-    }
