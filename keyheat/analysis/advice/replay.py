@@ -346,8 +346,8 @@ def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) ->
         raw = {
             "format": "keyheat.scenario/1", "name": name_from(table.name),
             "question": "What if the demand that was seen met this table?", "loadtest": RECORDED,
-            "table": described, "keys": {"kind": "uniform"}, "load": {"duration_s": seconds},
-            "local": {"scale": scale},
+            "table": described | {"on_end": "delete"}, "keys": {"kind": "uniform"},
+            "load": {"duration_s": seconds}, "local": {"scale": scale},
         }  # fmt: skip
         return scenario_from_dict(raw, "evidence")
     except (NotTaken, ScenarioError):
