@@ -92,6 +92,12 @@ CASES: dict[str, dict[str, Any]] = {
         **READS, "constraint": "max_on_demand", "limit": 400, "scans_per_s": 0.5, "scan_share": 0.03
     },
     "at the maximum": {"constraint": "max_on_demand"},
+    "a maximum that was raised enough": {
+        "constraint": "max_on_demand", "limit": 400, "has_now": 3_000, "is_over": True
+    },
+    "a maximum that was raised, and it is not over": {
+        "constraint": "max_on_demand", "limit": 400, "has_now": 3_000
+    },
     "at the quota": {"constraint": "account"},
     "undetermined": {"constraint": "undetermined"},
     "undetermined whose": {"constraint": "undetermined", "rule": "undetermined-resource"},

@@ -32,8 +32,8 @@ DEMANDS: Final = {
     # what it counted, retries among them
     "client": "The client's demand was {}",
     # what was consumed and the units of what was throttled, at least one for each
-    "cloudwatch": "The demand was {}, by consumption and throttle events",
-    "at_least": "The demand was at least {}, by consumption and throttle events",
+    "cloudwatch": "The demand was {}, by consumption and throttle events, retries among them",
+    "at_least": "The demand was at least {}, by consumption and throttle events, retries among them",
     "together": "The demand on the table and its indexes was at least {}",
     # what the other steps of a cure make of it
     "cure": "With the other steps of the cure {} are consumed",

@@ -136,7 +136,7 @@ class Rerun:
         """
         prices, becomes, now = self.billing.prices, then.scenario.table, self.table_now
         was, will = self.dollars(before), then.dollars(after)
-        if now is not None:
+        if now is not None and not then.scenario.changes_capacity:
             was = provisioned_month(now, prices) or was
             if becomes.billing_mode == now.billing_mode:
                 tables = (table.model_dump(mode="json") for table in (now, self.scenario.table, becomes))
