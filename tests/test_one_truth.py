@@ -16,7 +16,7 @@ import orjson
 import pytest
 from rich.console import Console
 
-from keyheat.analysis.advice.proof import tried
+from keyheat.analysis.advice.fix import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
 from keyheat.analysis.loaded_step import loaded_step
 from keyheat.analysis.report import load_run as load_page

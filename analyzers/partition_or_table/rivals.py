@@ -6,7 +6,7 @@ The numbers are those of the heaviest minute, so that a reader who knows the loa
 from collections.abc import Iterator
 from typing import Final
 
-from keyheat.analysis.advice.more_evidence import collect_command
+from keyheat.analysis.advice.commands import collect_command
 from keyheat.analysis.rules import WHOSE
 from keyheat.numbers import measured, units, whole
 from keyheat.runs.formats import Evidence, Rival

@@ -370,7 +370,7 @@ def _demand_per_s(run: ReportRun, resource: Resource, labels: Sequence[Label]) -
     measured = demand(track, labels) if track is not None else None
     if track is None or measured is None:
         return None, False
-    return measured.units_per_s, measured.at_least
+    return measured.units_per_s, measured.by == "at_least"
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:

@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from keyheat.analysis.advice.replay import asked_per_s, assumed_share, read_incident
-from keyheat.analysis.advice.table_then import as_it_was
+from keyheat.analysis.advice.replay import as_it_was, asked_per_s, assumed_share, read_incident
 from keyheat.analysis.heat import hot_keys_of, index_heats_of, insight_heats
 from keyheat.analysis.thresholds import load_thresholds
 from keyheat.analysis.timeline import EvidenceTimeline

@@ -23,8 +23,7 @@ from keyheat.words import BROKEN, DONE, INVALID
 
 if TYPE_CHECKING:
     from keyheat.analysis.advice.actions import Applied
-    from keyheat.analysis.advice.proof import Tried
-    from keyheat.analysis.advice.start import Start
+    from keyheat.analysis.advice.fix import Start, Tried
 
 NAME, FIXED = "fix", "fixed.json"
 EXIT_CODES = {"fixed": DONE, "not_fixed": BROKEN, "moved": BROKEN, "not_shown": INVALID, "invalid": INVALID}
@@ -59,8 +58,7 @@ def fix(folder: Path, options: FixOptions) -> int:
     Exit code 1: it is not fixed, or another limit throttles now. 2: no rerun can show the recommendation.
     3: a run is invalid, or the original throttles no more.
     """
-    from keyheat.analysis.advice.fix import BEFORE, remedy_of, turns
-    from keyheat.analysis.advice.start import start_of
+    from keyheat.analysis.advice.fix import BEFORE, remedy_of, start_of, turns
 
     mistakes = Mistakes()
     if options.guards.table is not None:
@@ -86,7 +84,7 @@ def fix(folder: Path, options: FixOptions) -> int:
         if sent is None:
             code = make_run(job, how, of_series=(number, len(jobs)))
         else:
-            code = exit_code_of(simulated(job, how, sent=sent, behaviour=start.behaviour))
+            code = exit_code_of(simulated(job, how, sent=sent, behaviour=start.rerun.behaviour))
         if code in NOT_STARTED or not is_done(job):
             return code or INVALID
     return _compare(start, remedy, jobs, out_dir, billing)
@@ -94,15 +92,14 @@ def fix(folder: Path, options: FixOptions) -> int:
 
 def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
-    from keyheat.analysis.advice.fix import AFTER, BEFORE
-    from keyheat.analysis.advice.proof import once_dollars, proof_of, tried
+    from keyheat.analysis.advice.fix import AFTER, BEFORE, once_dollars, proof_of, tried
     from keyheat.show.fix import Fix, fix_answer, fix_figure
 
     def side(name: str) -> "list[Tried]":
         return [
             tried(
-                job.folder, job.scenario, billing, replayed=start.rerun is not None,
-                table_now=start.rerun.table_now if start.rerun and name == BEFORE else None,
+                job.folder, job.scenario, billing, replayed=not start.rerun.by_schedule,
+                table_now=start.rerun.table_now if name == BEFORE else None,
             )
             for job in jobs
             if job.folder.name.startswith(name)

@@ -5,9 +5,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses, scaling_command
+from keyheat.analysis.advice.commands import (
+    account_command,
+    command_of,
+    file_commands,
+    insights_command,
+    needs_accesses,
+    scaling_command,
+)
 from keyheat.analysis.advice.demand import demand
-from keyheat.analysis.advice.more_evidence import account_command, file_commands
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of, indexes_beyond
 from keyheat.analysis.verdict import NOTABLE

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import starmap
+from statistics import median
 from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.proof import Kind, Proof, Tried, middle
+from keyheat.analysis.advice.fix import Kind, Proof, Tried
 from keyheat.analysis.advice.search import NEAR_RATIO
 from keyheat.analysis.groups import groups
 from keyheat.numbers import (
@@ -138,7 +139,7 @@ def sentence_of(fix: Fix) -> str:
         which = ", ".join(folder.name for folder in proof.invalid) or "a run"
         return f"Nothing is proved: {which} is invalid."
     limit = limit_words(*proof.limit)
-    counts = " → ".join(whole(middle([run.throttles for run in side])) for side in fix.sides)
+    counts = " → ".join(whole(median([run.throttles for run in side])) for side in fix.sides)
     if proof.kind == "not_shown":
         return f"Nothing is proved: rerun unchanged, {limit} hardly throttles ({counts})."
     verdict = f"{LABELS[proof.kind]}: with {fix.remedy.says}"
@@ -157,7 +158,7 @@ def sentence_of(fix: Fix) -> str:
 
 def _unlike_observed(fix: Fix) -> str:
     """That the replay throttles far less or more than the table did, so its fix may not be the table's."""
-    replayed = middle([run.throttles for run in fix.proof.before]) if fix.proof.before else 0.0
+    replayed = median([run.throttles for run in fix.proof.before]) if fix.proof.before else 0.0
     observed = sum(label.throttles for label in fix.incident)
     if replayed < NEAR_RATIO * observed:
         return f"The replay shows only {whole(replayed)} of the {whole(observed)} observed throttles."
@@ -179,7 +180,7 @@ def _accepted(fix: Fix) -> str:
     """Accepted units of the throttled direction, before and after."""
     direction = fix.proof.limit[2]
     sides = (_values(side, lambda run: getattr(run.measured, direction).units_per_s) for side in fix.sides)
-    rates = (rate(middle(values) if values else None, UNITS[direction]) for values in sides)
+    rates = (rate(median(values) if values else None, UNITS[direction]) for values in sides)
     return f"{' → '.join(rates)} accepted{_with_indexes(fix)}"
 
 
@@ -199,7 +200,7 @@ def _pairs(fix: Fix) -> Iterator[Row]:
         for place, values in enumerate(_values(side, of) for side in fix.sides):
             if values:
                 low, high = say(min(values)), say(max(values))
-                cells[place] = say(middle(values)) + (f" ({low} to {high})" if low != high else "")
+                cells[place] = say(median(values)) + (f" ({low} to {high})" if low != high else "")
         return name, *cells
 
     yield numbers("Throttles", lambda run: run.throttles, whole)
@@ -241,11 +242,11 @@ def _labels(runs: Sequence[Tried]) -> str:
 
 def warnings_of(fix: Fix) -> Iterator[str]:
     """Notes on the verdict."""
-    yield from (f"Not tried: {skipped.words}" for skipped in fix.remedy.not_tried)
+    yield from (f"Not tried: {skipped}" for skipped in fix.remedy.not_tried)
     yield from fix.remedy.notes
     before, after = (_values(side, lambda run: run.measured.write.attempts_per_s) for side in fix.sides)
     if fix.proof.limit[2] == "write" and before and after:
-        first, then = middle(before), middle(after)
+        first, then = median(before), median(after)
         if first and abs(then / first - 1) > OTHER_DEMAND:
             yield f"The demand differs: {measured(first)} and {measured(then)} writes/s."
     if any(change.path.startswith("table.warm") for change in fix.changes):

@@ -18,8 +18,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import numpy as np
 
-from keyheat.analysis.advice.replay import OPERATIONS
-from keyheat.analysis.advice.table_then import scenario_of_table
+from keyheat.analysis.advice.replay import OPERATIONS, scenario_of_table
 from keyheat.endpoint.tables.catalog import region_in
 from keyheat.model.resources import Cause, parse_reason
 from keyheat.numbers import percent, whole

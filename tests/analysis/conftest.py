@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice.case import AdviceCase, MeasuredDemand
+from keyheat.analysis.advice.case import AdviceCase
+from keyheat.analysis.advice.demand import MeasuredDemand
 from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.thresholds import Thresholds, load_thresholds

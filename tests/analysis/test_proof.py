@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from keyheat.analysis.advice.proof import HARDLY, Tried, dollars_per_month, once_dollars, proof_of
-from keyheat.analysis.advice.schedule import Limit
+from keyheat.analysis.advice.demand import Limit
+from keyheat.analysis.advice.fix import HARDLY, Tried, month_of, once_dollars, proof_of
 from keyheat.analysis.run_result import RunResult, RunTraffic
 from keyheat.plan.prices import Billing, WarmPrices, load_prices
 from tests.make import START, a_diagnosis, a_manifest, a_shipped
@@ -79,17 +79,17 @@ def test_a_month_is_what_is_provisioned_or_what_was_consumed() -> None:
     prices = load_prices()
     billing = Billing(prices)
     of = measured(units_per_s=100.0)
-    fixed = dollars_per_month(a_shipped("hotkey"), of, 1.0, billing)
+    fixed = month_of(a_shipped("hotkey"), of, 1.0, billing)
     hour = 4_000 * prices.provisioned.write_per_hour + 500 * prices.provisioned.read_per_hour
     assert fixed == pytest.approx(730 * hour)
     by_request = a_shipped("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
-    found = dollars_per_month(by_request, of, 0.1, billing)
+    found = month_of(by_request, of, 0.1, billing)
     assert found == pytest.approx(1_000 * 730 * 3_600 / 1e6 * prices.on_demand.write_per_million)
-    two_hours = dollars_per_month(by_request, of, 0.1, Billing(prices, hours_per_day=2.0))
+    two_hours = month_of(by_request, of, 0.1, Billing(prices, hours_per_day=2.0))
     assert two_hours == pytest.approx(found / 12)
-    assert dollars_per_month(a_shipped("hotkey"), of, 1.0, Billing(prices, 2.0)) == fixed, "paid all day"
-    assert dollars_per_month(a_shipped("scale-down"), of, 1.0, billing) is None
-    assert dollars_per_month(a_shipped("auto-scaling-late"), of, 1.0, billing) is None
+    assert month_of(a_shipped("hotkey"), of, 1.0, Billing(prices, 2.0)) == fixed, "paid all day"
+    assert month_of(a_shipped("scale-down"), of, 1.0, billing) is None
+    assert month_of(a_shipped("auto-scaling-late"), of, 1.0, billing) is None
 
 
 def test_pre_warming_is_paid_once_for_what_is_not_there() -> None:
@@ -109,7 +109,7 @@ def test_a_month_of_a_replayed_incident_is_that_of_its_busier_half() -> None:
     of = RunResult(write=RunTraffic(seconds, slice(0, 599)), read=traffic(), counted={})
     by_request = a_shipped("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
     billing = Billing(load_prices())
-    replayed = dollars_per_month(by_request, of, 1.0, billing, replayed=True)
-    steady = dollars_per_month(by_request, measured(units_per_s=100.0), 1.0, billing)
+    replayed = month_of(by_request, of, 1.0, billing, replayed=True)
+    steady = month_of(by_request, measured(units_per_s=100.0), 1.0, billing)
     assert replayed == pytest.approx(steady)
-    assert dollars_per_month(by_request, of, 1.0, billing) == pytest.approx(0.55 * steady)
+    assert month_of(by_request, of, 1.0, billing) == pytest.approx(0.55 * steady)

@@ -46,13 +46,10 @@ def test_a_cure_of_one_minute_names_the_index_and_holds_for_ten(name: str) -> No
         "burst and write buffer carried writes of index by_a, for 3 min 19 s at most: "
         "a longer load will be throttled"
     ]
-    cured = lasting(scenario, TEN_MINUTES_S)
-    for step in diagnosis.cure.steps:
-        advice = Recommendation(kind="cure", why="", expected="", **step.model_dump())
-        applied = apply(advice, cured, Setting(target_utilisation=0.7))
-        assert isinstance(applied, Applied)
-        cured = applied.scenario
-    assert outcome_of(simulate(cured, counts_only=True)).limits == ()
+    longer = lasting(scenario, TEN_MINUTES_S)
+    cured = apply(diagnosis.cure.steps, longer, Setting(target_utilisation=0.7))
+    assert isinstance(cured, Applied)
+    assert outcome_of(simulate(cured.scenario, counts_only=True)).limits == ()
 
 
 def test_plan_and_simulation_have_one_answer_about_the_write_buffer_of_an_index() -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice.fix import remedy_of
-from keyheat.analysis.advice.start import start_of
+from keyheat.analysis.advice.fix import remedy_of, start_of
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.report import ReportRun

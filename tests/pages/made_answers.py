@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.proof import proof_of, tried
+from keyheat.analysis.advice.fix import proof_of, tried
 from keyheat.model.resources import Cause
 from keyheat.model.retries import policy_named
 from keyheat.plan.prices import Billing, load_prices

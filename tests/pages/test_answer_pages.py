@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.advice.proof import Tried
+from keyheat.analysis.advice.fix import Tried
 from keyheat.show.fix import Fix, fix_answer
 from keyheat.show.render import html_of, save
 from keyheat.terms import THROTTLED_BY, titled

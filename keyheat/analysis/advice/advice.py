@@ -1,14 +1,16 @@
 """Advice for a diagnosis: what to do about each constraint, with the simulated outcome."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
+from keyheat.analysis.advice.demand import Limit, Schedule, Scheduled, on_burst
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
-from keyheat.analysis.advice.schedule import Excess, Limit, Schedule, Scheduled, on_burst, stated_demands
 from keyheat.analysis.advice.search import billed, cured, step_of
 from keyheat.analysis.groups import LabelGroup, going_on, groups
 from keyheat.analysis.heat import RunHeat
@@ -64,48 +66,45 @@ def advise(
     if by_limit and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
         rerun = rerun_of(
             evidence, arranged, by_limit[0].heaviest, client=client, scenario=scenario, heats=heats,
-            billing=billing, most_s=replay_s or PRICED_S,
+            billing=billing, target_utilisation=numbers.recommend.target_utilisation,
+            most_s=replay_s or PRICED_S,
         )  # fmt: skip
     stated = rerun.by_schedule if rerun else not by_limit and scenario and scenario.load.arrivals != "trace"
     demands = scheduled(scenario) if scenario and stated else {}
-    carried = tuple(
-        excess
-        for excess in (on_burst(scenario, demands) if scenario else ())
-        if by_limit or not _has_followed(excess, demands, arranged, evidence.window.end.timestamp())
-    )
+    carried = {
+        limit: carried_s
+        for limit, carried_s in (on_burst(scenario, demands) if scenario else {}).items()
+        if by_limit or not _has_followed(limit, demands, arranged, evidence.window.end.timestamp())
+    }
     if not by_limit and not carried:
         return Advice()
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
     cost = client.manifest.retry_cost if client and client.manifest and by_limit else None
     measured = MeasuredRun(arranged, heats, numbers, scenario, on_demand, demands, cost, scaling)
     cases = [
-        replace(
-            measured.case(group.limit, group.labels),
-            only_for=_only_for(group, by_limit),
-        )
-        for group in _certain(by_limit)
+        replace(measured.case(group.limit, group.labels), only_for=_only_for(group, by_limit))
+        for group in by_limit
+        if not _is_doubted(group, by_limit)
         if evidence.table.on_demand_since is None or group.constraint != "table"  # that capacity is gone
     ]
     if not by_limit:
-        cases = [measured.case(excess.limit, ()) for excess in carried]
+        cases = [measured.case(limit, ()) for limit in carried]
     cure = None
     if rerun is None or not replay_s:
-        advice = [billed(rerun, case, item) for case in cases for item in recommend(case)]
+        advice = [billed(rerun, item) for case in cases for item in recommend(case)]
     else:
-        limits = [excess.limit for excess in carried]
-        advice, cure = cured(
-            cases, rerun, lambda limit: measured.case(limit, by_limit[0].labels), limits, _notable(by_limit)
-        )
+        hidden = partial(measured.case, labels=by_limit[0].labels)
+        advice, cure = cured(cases, rerun, hidden, tuple(carried), _notable(by_limit))
     shown = any(item.foreseen and item.kind == "cure" for item in advice)
     if by_limit and cases and cure is None and not shown:
         more, cure = _by_formula(cases[0], measured, by_limit[0].labels, rerun)
         advice += more
-    return Advice(_in_order(advice), cure, tuple(stated_demands(demands, evidence.scale, carried)))
+    return Advice(_in_order(advice), cure, tuple(_stated(demands, evidence.scale, carried)))
 
 
-def _has_followed(excess: Excess, demands: Schedule, arranged: EvidenceTimeline, end_s: float) -> bool:
+def _has_followed(limit: Limit, demands: Schedule, arranged: EvidenceTimeline, end_s: float) -> bool:
     """Whether auto scaling had raised the capacity to the demand when the load ended."""
-    constraint, resource, direction = excess.limit
+    constraint, resource, direction = limit
     track = arranged.track(index_of(resource), direction)
     has_per_s = track.provisioned.at(end_s - 1) if track and constraint == "table" else None
     return has_per_s is not None and has_per_s >= demands[resource, direction].per_s * arranged.scale
@@ -140,7 +139,7 @@ def _by_formula(
     raised = next((item for item in recommend(short) if item.action == "raise_capacity"), None)
     if spread is None or raised is None:
         return [], None
-    raised = billed(rerun, short, raised)
+    raised = billed(rerun, raised)
     return [raised], Cure(steps=(step_of(spread), step_of(raised)), bill=raised.bill)
 
 
@@ -163,6 +162,16 @@ def scheduled(scenario: Scenario) -> Schedule:
     }
 
 
+def _stated(demands: Schedule, scale: float, carried: Mapping[Limit, float]) -> Iterator[Demand]:
+    """Yield the demand on each side, as a diagnosis states it."""
+    for side, needs in demands.items():
+        lasts_s = min((time_s for limit, time_s in carried.items() if limit[1:] == side), default=inf)
+        yield Demand(
+            resource=side[0], direction=side[1], units_per_s=needs.per_s * scale,
+            partition_per_s=needs.partition_per_s * scale, carried_s=None if lasts_s == inf else lasts_s,
+        )  # fmt: skip
+
+
 def _only_for(group: LabelGroup, by_limit: Sequence[LabelGroup]) -> str:
     """Which throttles a lighter limit is about, to begin a sentence; empty for the heaviest one."""
     if group is by_limit[0]:
@@ -174,19 +183,15 @@ def _only_for(group: LabelGroup, by_limit: Sequence[LabelGroup]) -> str:
     return f"For {share} of the throttles, from {say(start_s)} to {say(end_s)} UTC, "
 
 
-def _certain(by_limit: Sequence[LabelGroup]) -> Iterator[LabelGroup]:
-    """Drop an inferred partition on a resource whose heavier throttles are undetermined.
+def _is_doubted(group: LabelGroup, by_limit: Sequence[LabelGroup]) -> bool:
+    """Whether a partition is only inferred, on a resource whose heavier throttles are undetermined.
 
     Advice would state it as a fact, and say that more capacity does not help.
     """
-    doubted: set[tuple[str, str]] = set()
-    for group in by_limit:  # the heaviest first
-        key = group.resource, group.direction
-        if group.constraint == "undetermined":
-            doubted.add(key)
-        inferred = group.constraint == "partition" and group.heaviest.grade == "inferred"
-        if not (inferred and key in doubted):
-            yield group
+    undetermined = ("undetermined", group.resource, group.direction)
+    heavier = by_limit[: by_limit.index(group)]
+    inferred = group.constraint == "partition" and group.heaviest.grade == "inferred"
+    return inferred and undetermined in {other.limit for other in heavier}
 
 
 def _in_order(advice: Iterable[Recommendation]) -> tuple[Recommendation, ...]:

@@ -1,19 +1,23 @@
 """A constraint with all its measurements: demand, capacity and keys."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import ceil, inf, prod
+from dataclasses import dataclass, replace
+from math import ceil, inf
 from typing import Any, Final
 
 from keyheat.analysis.advice.demand import (
+    Limit,
     MeasuredDemand,
+    Schedule,
     accepted_scans,
     demand,
     demand_of_all,
+    is_buffered,
     one_key_per_s,
+    owners_of,
+    policy_of,
     with_scale,
 )
-from keyheat.analysis.advice.schedule import Limit, Schedule, is_buffered, owners_of, policy_of
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.thresholds import Recommend, Thresholds
@@ -22,25 +26,17 @@ from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT, partition_ceiling
 from keyheat.numbers import percent, span, units
-from keyheat.plan.quotas import shards_needed
 from keyheat.runs.formats import BEYOND, HotKey, Label, Recommendation
 from keyheat.runs.manifest import RetryCost
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.words import Constraint, Direction, Resource, index_of, whose
 
 EASES: Final = frozenset(
-    (
-        "back_off",
-        "collect_evidence",
-        "queue_writes",
-        "raise_capacity",
-        "raise_max_on_demand",
-        "ramp",
-        "read_eventually_consistent",
-        "slow_scans",
-    )
-)
+    ("back_off", "collect_evidence", "queue_writes", "raise_capacity", "raise_max_on_demand", "ramp",
+     "read_eventually_consistent", "slow_scans")
+)  # fmt: skip
 """Actions that help now; the others last."""
 
 
@@ -114,7 +110,6 @@ class AdviceCase:
 
     @property
     def whose(self) -> str:
-        """The resource in words."""
         return whose(self.resource)
 
     @property
@@ -144,18 +139,15 @@ class AdviceCase:
     @property
     def demand_words(self) -> str:
         """The demand as the beginning of a sentence."""
-        if self.demand is None:
-            return "The demand is not known"
-        return self.demand.in_words(self.direction)
+        return self.demand.in_words(self.direction) if self.demand else "The demand is not known"
 
     @property
     def carried(self) -> str:
         """How long burst and write buffer serve the demand, as a sentence; empty if unknown."""
         if self.carried_s is None or self.carried_s == inf:
             return ""
-        saved = (
-            "burst and write buffer carry" if is_buffered(self.resource, self.direction) else "burst carries"
-        )
+        buffered = is_buffered(self.resource, self.direction)
+        saved = "burst and write buffer carry" if buffered else "burst carries"
         return f" Its {saved} that for {span(self.carried_s)} at most."
 
     @property
@@ -202,22 +194,10 @@ class AdviceCase:
         return most is not None and self.demand is not None and self.demand.units_per_s > most
 
     @property
-    def is_scaled_enough(self) -> bool:
-        """Whether its auto scaling, by AWS, may follow the demand."""
-        return self.scaled_most is not None and not self.is_pinned
-
-    @property
     def max_units(self) -> float | None:
         """The auto scaling maximum that the demand needs; None if the present one is enough."""
         target, most = self.with_headroom, self.scaled_most
         return target if target is not None and most is not None and target > most else None
-
-    def shards(self, units_per_s: float) -> int:
-        """Return the number of shards at which each, times the margin, stays below a partition's ceiling.
-
-        The demand is rounded to whole units/s, as shown.
-        """
-        return shards_needed(units_per_s, self.ceiling, self.numbers.shard_margin)
 
     @property
     def partitions(self) -> int | None:
@@ -225,13 +205,6 @@ class AdviceCase:
         if self.partitions_then is not None:
             return self.partitions_then
         return max(1, round(self.warm / self.ceiling)) if self.warm else None
-
-
-def meeting_chance(count: int, partitions: int) -> float:
-    """Return the chance that at least two of `count` keys are on the same of equal partitions."""
-    if count > partitions:
-        return 1.0
-    return 1.0 - prod((partitions - n) / partitions for n in range(count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,23 +227,26 @@ class MeasuredRun:
         """
         label = max(labels, key=lambda label: label.throttles, default=None)
         constraint, resource, direction = limit
-        side, scale, scenario = (index_of(resource), direction), self.arranged.scale, self.scenario
-        track = self.arranged.track(*side)
+        of, scale, scenario = Resource(index_of(resource), direction), self.arranged.scale, self.scenario
+        track = self.arranged.track(of.index, direction)
         allowed = _allowed(limit, label, self.arranged, track) if track else None
-        is_own = label is not None and (label.constraint, label.resource) == (constraint, resource)
-        heat = next((heat for heat in self.heats if (heat.index, heat.direction) == side), None)
-        planned = self.scheduled.get((resource, direction))
-        keyed_by = (
-            {index.name: " + ".join(index.partition_keys) for index in scenario.table.indexes}
-            if scenario
-            else {}
-        )
         has = None if allowed is None else allowed / scale
+        is_own = label is not None and (label.constraint, label.resource) == (constraint, resource)
+        heat = next(
+            (heat for heat in self.heats if (heat.index, heat.direction) == (of.index, direction)), None
+        )
+        planned = self.scheduled.get((resource, direction))
         scans_per_s, scan_share = accepted_scans(track, labels) if track else (0.0, 0.0)
+        one_key = None
+        if constraint == "partition" and label and track and not (heat and heat.hottest):
+            one_key = one_key_per_s(track, label)
         carried_s = None
         if planned and has and constraint == "table":
             saved = DEFAULT.saved_units(has, index_writes=is_buffered(resource, direction))
             carried_s = planned.carried_s(has, saved)
+        owner = owners_of(scenario).get(resource) if scenario else None
+        in_aws, policy = self.scaling.of(of), policy_of(owner, direction)
+        keys = owner.partition_keys if isinstance(owner, IndexSpec) else ()
         return AdviceCase(
             constraint=constraint,
             resource=resource,
@@ -285,32 +261,23 @@ class MeasuredRun:
             heat=heat.unscaled(scale) if heat else None,
             ceiling=planned.partition_per_s if planned else partition_ceiling(direction),
             quota=self.arranged.quota_of(direction) / scale,
-            one_key_per_s=_one_key_per_s(limit, label, track, heat),
+            one_key_per_s=one_key[0] / scale if one_key else None,
             partitions_then=planned.partitions if planned else None,
             numbers=self.numbers.recommend,
             on_demand=self.on_demand,
-            scaled_most=self._scaled_most(Resource(*side)),
+            scaled_most=in_aws.max if in_aws else policy.max if policy else None,
+            scaled_by_hand=self.scaling is not NOT_SCALED
+            and self.scaling.why is None
+            and scenario is None
+            and in_aws is None,
             scans_per_s=scans_per_s / scale,
             scan_share=scan_share,
-            scaled_by_hand=self._is_scaled_by_hand(Resource(*side)),
-            index_key=keyed_by.get(resource),
+            index_key=" + ".join(keys) or None,
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,
             retries=self._retries(constraint),
             given_up=self.cost.given_up_share if self.cost else None,
         )
-
-    def _scaled_most(self, resource: Resource) -> float | None:
-        """Return the maximum of its auto scaling, by AWS, else by the scenario; None if off or unknown."""
-        if (policy_in_aws := self.scaling.of(resource)) is not None:
-            return policy_in_aws.max
-        owner = owners_of(self.scenario).get(resource.label_name) if self.scenario else None
-        policy = policy_of(owner, resource.direction)
-        return policy.max if policy else None
-
-    def _is_scaled_by_hand(self, resource: Resource) -> bool:
-        looked_up = self.scaling is not NOT_SCALED and self.scaling.why is None
-        return looked_up and self.scenario is None and self.scaling.of(resource) is None
 
     def _retries(self, constraint: Constraint) -> bool:
         """Whether the client retries throttles of this constraint: the scenario's client, else the run's."""
@@ -324,15 +291,15 @@ class MeasuredRun:
     ) -> MeasuredDemand | None:
         """Return the demand by the schedule, else as measured; for the account, of all resources."""
         constraint, resource, direction = limit
-        planned = self.scheduled.get((resource, direction))
+        scale, planned = self.arranged.scale, self.scheduled.get((resource, direction))
         if constraint != "account" and planned is not None:
-            return MeasuredDemand(planned.per_s, by="schedule", scale=self.arranged.scale)
+            return MeasuredDemand(planned.per_s, "schedule", scale)
         if constraint == "account":
             tracks = [candidate for candidate in self.arranged.tracks if candidate.direction == direction]
             measured = demand_of_all(tracks, labels)
         else:
             measured = demand(track, labels) if track else None
-        return measured.unscaled(self.arranged.scale) if measured else None
+        return measured and replace(measured, units_per_s=measured.units_per_s / scale, scale=scale)
 
 
 def _is_over(track: EvidenceTrack, labels: Sequence[Label]) -> bool:
@@ -346,16 +313,6 @@ def _has_now(track: EvidenceTrack, constraint: Constraint) -> float | None:
     setting = track.maximum if constraint == "max_on_demand" else track.provisioned
     latest = setting.always or (setting.values[-1] if setting.values else None)
     return latest / track.scale if latest else None
-
-
-def _one_key_per_s(
-    limit: Limit, label: Label | None, track: EvidenceTrack | None, heat: RunHeat | None
-) -> float | None:
-    """What one key asks for if it alone throttles, units/s at scale 1; None where keys are known."""
-    if limit[0] != "partition" or label is None or track is None or (heat is not None and heat.hottest):
-        return None
-    per_s = one_key_per_s(track, label)
-    return per_s[0] / track.scale if per_s else None
 
 
 def _allowed(

@@ -1,19 +1,21 @@
-"""AWS CLI commands for a recommendation, to paste.
+"""Commands to paste: of the AWS CLI for a recommendation, and those that get more evidence.
 
 Keyheat runs none of them. https://docs.aws.amazon.com/cli/latest/reference/dynamodb/update-table.html
 """
 
 import json
 import shlex
+from datetime import timedelta
 from math import ceil
 from typing import Any, Final
 
-from keyheat.runs.formats import CureStep, Recommendation
-from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, IndexFacts, TableFacts
-from keyheat.words import READ, WRITE, Direction, Resource, index_of
+from keyheat.runs.formats import CureStep, Diagnosis, Evidence, Recommendation, Window
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts, region_of_arn
+from keyheat.words import READ, WRITE, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_maximum", "raise_minimum")
 UPDATE: Final = "aws dynamodb update-table"
+SCALE: Final = "aws application-autoscaling"
 SETTINGS: Final = {
     "raise_capacity": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
     "raise_minimum": ("provisioned-throughput", "ReadCapacityUnits", "WriteCapacityUnits"),
@@ -30,11 +32,33 @@ def command_of(
     `where` has the options for the table's Region or endpoint. For `scaled` resources it changes the range,
     since auto scaling would undo a fixed capacity.
     """
-    if (command := _scaling(advice, table, where, scaled)) is not None:
-        return command
-    change = _capacity(advice, table)
-    if change is None:
+    index, direction, setting = index_of(advice.resource), advice.direction, SETTINGS.get(advice.action)
+    if advice.units is None or direction is None:
         return None
+    needed, range_now = ceil(advice.units), scaled.of(Resource(index, direction))
+    if advice.action in RAISED and range_now is not None:
+        least = range_now.min if advice.action == "raise_maximum" else needed
+        resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
+        return (
+            f"{SCALE} register-scalable-target --service-namespace dynamodb{_at(where)} \\\n"
+            f"  --resource-id {shlex.quote(resource)} "
+            f"--scalable-dimension dynamodb:{'index' if index else 'table'}:{direction.title()}CapacityUnits "
+            f"--min-capacity {least} --max-capacity {max(needed, range_now.max)}"
+        )
+    owner = table if index is None else next((own for own in table.indexes if own.name == index), None)
+    if setting is None or owner is None:
+        return None
+    option, *names = setting
+    provisioned = owner.provisioned or owner.provisioned_now
+    now = provisioned if option == "provisioned-throughput" else owner.max_on_demand
+    if now is None or (now.of(direction) or 0.0) >= advice.units:  # what was raised since is not lowered
+        return None
+    then = {READ: now.read, WRITE: now.write} | {direction: advice.units}
+    values = {name: ceil(rate) for name, rate in zip(names, then.values(), strict=True) if rate}
+    change = f"--{option} {','.join(f'{name}={value}' for name, value in values.items())}"
+    if index is not None:
+        update: dict[str, Any] = {"IndexName": index, option.title().replace("-", ""): values}
+        change = f"--global-secondary-index-updates {shlex.quote(json.dumps([{'Update': update}]))}"
     return f"{UPDATE} --table-name {shlex.quote(table.name)}{_at(where)} \\\n  {change}"
 
 
@@ -42,32 +66,11 @@ def _at(where: str) -> str:
     return f" {where}" if where else ""
 
 
-def _scaling(
-    advice: Recommendation | CureStep, table: TableFacts, where: str, scaled: AutoScaling
-) -> str | None:
-    """Return the command that sets the range of auto scaling; None if it is off."""
-    if advice.action not in RAISED or advice.units is None or advice.direction is None:
-        return None
-    index = index_of(advice.resource)
-    range_now = scaled.of(Resource(index, advice.direction))
-    if range_now is None:
-        return None
-    needed, kind = ceil(advice.units), "index" if index else "table"
-    least = range_now.min if advice.action == "raise_maximum" else needed
-    resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
-    return (
-        f"aws application-autoscaling register-scalable-target --service-namespace dynamodb{_at(where)} \\\n"
-        f"  --resource-id {shlex.quote(resource)} "
-        f"--scalable-dimension dynamodb:{kind}:{advice.direction.title()}CapacityUnits "
-        f"--min-capacity {least} --max-capacity {max(needed, range_now.max)}"
-    )
-
-
 def scaling_command(table: TableFacts, where: str) -> str:
     """Return the command that shows the ranges of the table's auto scaling, if it is on."""
     ids = [f"table/{table.name}", *(f"table/{table.name}/index/{index.name}" for index in table.indexes)]
     return (
-        f"aws application-autoscaling describe-scalable-targets --service-namespace dynamodb{_at(where)} \\\n"
+        f"{SCALE} describe-scalable-targets --service-namespace dynamodb{_at(where)} \\\n"
         f"  --resource-ids {' '.join(map(shlex.quote, ids))}"
     )
 
@@ -87,31 +90,49 @@ def insights_command(table: TableFacts, resource: Resource, where: str) -> str:
     )
 
 
-def _capacity(advice: Recommendation | CureStep, table: TableFacts) -> str | None:
-    """Return the option that raises one rate of the table or an index, and keeps the other.
-
-    None where it has as much: what was raised since is not lowered.
-    """
-    setting = SETTINGS.get(advice.action)
-    index = index_of(advice.resource)
-    owner = _owner(table, index)
-    if setting is None or owner is None or advice.units is None or advice.direction is None:
-        return None
-    option, *names = setting
-    provisioned = owner.provisioned or owner.provisioned_now
-    now = provisioned if option == "provisioned-throughput" else owner.max_on_demand
-    if now is None:
-        return None
-    rates: dict[Direction, float | None] = {READ: now.read, WRITE: now.write}
-    if (rates[advice.direction] or 0.0) >= advice.units:
-        return None
-    then = rates | {advice.direction: advice.units}
-    values = {name: ceil(rate) for name, rate in zip(names, then.values(), strict=True) if rate}
-    if index is None:
-        return f"--{option} {','.join(f'{name}={value}' for name, value in values.items())}"
-    update: dict[str, Any] = {"IndexName": index, option.title().replace("-", ""): values}
-    return f"--global-secondary-index-updates {shlex.quote(json.dumps([{'Update': update}]))}"
+def account_command(evidence: Evidence, options: str = "") -> str:
+    """Return the command that reads all evidence with access to the account."""
+    return f"keyheat diagnose {shlex.quote(evidence.table.name)} {_times(evidence.window)}{_at(options)}"
 
 
-def _owner(table: TableFacts, index: str | None) -> TableFacts | IndexFacts | None:
-    return table if index is None else next((facts for facts in table.indexes if facts.name == index), None)
+def collect_command(evidence: Evidence, *indexes: str) -> str:
+    """Return the command that collects the table's evidence again, with the named indexes."""
+    region = region_of_arn(evidence.table.arn or "")
+    words = ["keyheat collect --table", shlex.quote(evidence.table.name)]
+    words += [f"--index {shlex.quote(index)}" for index in indexes]
+    return " ".join((*words, _times(evidence.window), *([f"--region {region}"] if region else [])))
+
+
+def file_commands(evidence: Evidence, options: str = "") -> tuple[str, ...]:
+    """Return the commands for two persons: one has access to the account, the other reads its files."""
+    table, where = shlex.quote(evidence.table.name), _at(options)
+    indexes = "".join(f" --index {shlex.quote(index.name)}" for index in evidence.table.indexes)
+    return (
+        f"keyheat queries --table {table}{indexes} {_times(evidence.window)} > request.json",
+        "aws cloudwatch get-metric-data --cli-input-json file://request.json --output json"
+        f"{where} > answer.json",
+        f"aws dynamodb describe-table --table-name {table} --output json{where} > table.json",
+        f"keyheat diagnose {table} --metrics answer.json --describe-json table.json",
+    )
+
+
+def what_settles(diagnosis: Diagnosis, evidence: Evidence) -> str:
+    """Say which evidence would decide an undetermined verdict, and the commands that get it."""
+    verdict = diagnosis.verdict
+    why = [verdict.settled_by] if verdict.settled_by else list(verdict.because)
+    lines = [*why, *(f"Missing: {line}" for line in diagnosis.coverage.missing)]
+    if evidence.source == "aws":
+        lines += ["With access to the account:", f"  {account_command(evidence)}"]
+        lines += [
+            "With files from somebody who has access:",
+            *(f"  {line}" for line in file_commands(evidence)),
+        ]
+    return "\n".join(lines)
+
+
+def _times(window: Window) -> str:
+    """The window as options, in whole minutes."""
+    start = window.start.replace(second=0, microsecond=0)
+    end = window.end.replace(second=0, microsecond=0)
+    end += timedelta(minutes=1) if end < window.end else timedelta()
+    return f"--start {start:%Y-%m-%dT%H:%MZ} --end {end:%Y-%m-%dT%H:%MZ}"

@@ -1,51 +1,57 @@
-"""The demand that was measured on a resource while it throttled."""
+"""The demand on a resource: as measured while it throttled, and as a scenario states it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
 from typing import Final, Literal
 
 from keyheat.analysis.track import EvidenceTrack, Span
+from keyheat.model import limits
+from keyheat.model.behaviour import DEFAULT
 from keyheat.model.limits import EVENTUAL_READ_FACTOR, PAGE_BYTES, READ_UNIT_BYTES
 from keyheat.numbers import units, whole
 from keyheat.runs.formats import Label
-from keyheat.words import Direction
+from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
+from keyheat.words import TABLE, WRITE, Constraint, Direction, label_of
 
+Limit = tuple[Constraint, str, Direction]
+"""A limit: the constraint, the resource as labels name it, and the direction."""
+SCALED_S: Final = (
+    (limits.SCALE_OUT_MINUTES + 1) * limits.MINUTE_S + DEFAULT.alarm_delay_s[1] + DEFAULT.update_s[1]
+)
+"""Seconds after which auto scaling has certainly followed a sudden load: its alarm's minutes, the
+alarm's delay, and the update."""
 SCAN_UNITS: Final = PAGE_BYTES / READ_UNIT_BYTES * EVENTUAL_READ_FACTOR
 """Most units of a page of a scan, eventually consistent."""
 
 
+DEMANDS: Final = {
+    # what the scenario's load asks for at its peak, without the retries that throttles make of it
+    "schedule": "The demand is {}",
+    # what it counted, retries among them
+    "client": "The client's demand was {}",
+    # what was consumed and the units of what was throttled, at least one for each
+    "cloudwatch": "The demand was {}, by consumption and throttle events, retries among them",
+    "at_least": "The demand was at least {}, by consumption and throttle events, retries among them",
+    "together": "The demand on the table and its indexes was at least {}",
+    # what the other steps of a cure make of it
+    "cure": "With the other steps of the cure {} are consumed",
+}
+"""How a demand is known, as the beginning of a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredDemand:
-    """Demand on a resource while it throttled, units/s.
-
-    By the `schedule` it is what the scenario's load asks for at its peak, without the retries that throttles
-    make of it; by the `client`, what it counted, retries among them; by `cloudwatch`, what was consumed and
-    the units of what was throttled, at least one for each; by the `cure`, what its other steps make of it.
-    """
+    """Demand on a resource while it throttled, units/s."""
 
     units_per_s: float
-    by: Literal["schedule", "client", "cloudwatch", "cure"] = "client"
-    together: bool = False  # of a table and its indexes
-    at_least: bool = False  # whether CloudWatch shows a lower bound only
+    by: Literal["schedule", "client", "cloudwatch", "at_least", "together", "cure"] = "client"
     scale: float = 1.0  # of the local table at which it was measured
-
-    def unscaled(self, scale: float) -> "MeasuredDemand":
-        """The same demand for a table at scale 1."""
-        return replace(self, units_per_s=self.units_per_s / scale, scale=scale)
 
     def in_words(self, direction: Direction) -> str:
         """The demand as the beginning of a sentence."""
-        per_s = with_scale(self.units_per_s, direction, self.scale)
-        if self.together:
-            return f"The demand on the table and its indexes was at least {per_s}"
-        if self.by == "schedule":
-            return f"The demand is {per_s}"
-        if self.by == "cure":
-            return f"With the other steps of the cure {per_s} are consumed"
-        if self.by == "client":
-            return f"The client's demand was {per_s}"
-        least = "at least " if self.at_least else ""
-        return f"The demand was {least}{per_s}, by consumption and throttle events, retries among them"
+        return DEMANDS[self.by].format(with_scale(self.units_per_s, direction, self.scale))
 
 
 def with_scale(units_per_s: float, direction: Direction, scale: float) -> str:
@@ -64,7 +70,7 @@ def demand(track: EvidenceTrack, labels: Sequence[Label]) -> MeasuredDemand | No
     cloudwatch_per_s = track.asked_per_s(cells)
     if cloudwatch_per_s is None:
         return None
-    return MeasuredDemand(cloudwatch_per_s, by="cloudwatch", at_least=track.asked_at_least(cells))
+    return MeasuredDemand(cloudwatch_per_s, "at_least" if track.asked_at_least(cells) else "cloudwatch")
 
 
 def demand_of_all(tracks: Sequence[EvidenceTrack], labels: Sequence[Label]) -> MeasuredDemand | None:
@@ -73,7 +79,7 @@ def demand_of_all(tracks: Sequence[EvidenceTrack], labels: Sequence[Label]) -> M
     if len(demands) == 1:
         return demands[0]
     total = sum(measured.units_per_s for measured in demands)
-    return MeasuredDemand(total, by="cloudwatch", together=True) if demands else None
+    return MeasuredDemand(total, "together") if demands else None
 
 
 def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> float | None:
@@ -99,11 +105,9 @@ def accepted_scans(track: EvidenceTrack, labels: Sequence[Label]) -> tuple[float
     scans = sum(track.scans.get(cell, 0.0) for cell in cells)
     units_asked = sum((track.consumed or {})[cell] + track.refused_units(cell) for cell in cells)
     most = scans * SCAN_UNITS * track.scale
-    return (
-        (scans / (len(cells) * track.step_s), min(1.0, most / units_asked))
-        if scans and units_asked
-        else (0.0, 0.0)
-    )
+    if not scans or not units_asked:
+        return 0.0, 0.0
+    return scans / (len(cells) * track.step_s), min(1.0, most / units_asked)
 
 
 def one_key_per_s(track: EvidenceTrack, label: Label) -> tuple[float, float] | None:
@@ -124,3 +128,78 @@ def one_key_per_s(track: EvidenceTrack, label: Label) -> tuple[float, float] | N
 
 def _spans(labels: Sequence[Label]) -> list[Span]:
     return [(label.start.timestamp(), label.end.timestamp()) for label in labels]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A load's peak demand on one side, and the side's limits, units/s of an unscaled table."""
+
+    per_s: float
+    partition_per_s: float  # one partition's ceiling for such requests
+    partitions: int
+    mean_per_s: float
+    hottest_per_s: float  # of the hottest partition
+    key_per_s: float  # of the most used key of the hottest partition; 0 if keys are too many to name
+    buffer_full_s: float | None  # when the write buffer before a partition of an index is full; None: never
+
+    def carried_s(self, has: float, saved_units: float) -> float:
+        """Seconds for which saved units serve the demand beyond a limit; infinity: for ever."""
+        return saved_units / (self.mean_per_s - has) if self.mean_per_s > has else inf
+
+
+Schedule = Mapping[tuple[str, Direction], Scheduled]
+
+
+def owners_of(scenario: Scenario) -> Mapping[str, TableSpec | IndexSpec]:
+    """Return the table and its indexes by their names in labels."""
+    return {TABLE: scenario.table, **{label_of(index.name): index for index in scenario.table.indexes}}
+
+
+def is_buffered(resource: str, direction: Direction) -> bool:
+    """Whether entries may wait in the write buffer of an index."""
+    return resource != TABLE and direction == WRITE
+
+
+def policy_of(owner: TableSpec | IndexSpec | None, direction: Direction) -> ScalingSpec | None:
+    """Return the auto scaling of a table or an index; None if it is off."""
+    return getattr(owner.auto_scaling, direction, None) if owner else None
+
+
+def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_s: float) -> float | None:
+    """Return the capacity when a constant demand has spent the burst: auto scaling may be too late."""
+    has: int | None = getattr(owner.provisioned, direction, None)
+    policy = policy_of(owner, direction)
+    if not has or policy is None:
+        return has
+    saved = DEFAULT.saved_units(has, index_writes=isinstance(owner, IndexSpec) and direction == WRITE)
+    return max(has, policy.max) if saved > SCALED_S * (per_s - has) else has
+
+
+def on_burst(scenario: Scenario, demands: Schedule) -> dict[Limit, float]:
+    """Return the limits that a constant load exceeds, though it may not throttle for minutes.
+
+    The limit that is exceeded the furthest comes first, each with the seconds until burst, or an index's
+    write buffer, is used up; infinity: only the peak exceeds the limit.
+    """
+    if scenario.is_changing:
+        return {}
+    excesses: list[tuple[float, Limit, float]] = []  # the demand over the limit first
+    owners, on_demand = owners_of(scenario), scenario.table.billing_mode == "PAY_PER_REQUEST"
+    for (resource, direction), needs in demands.items():
+        owner, buffered = owners[resource], is_buffered(resource, direction)
+        if not on_demand and (has := provisioned_in_time(owner, direction, needs.per_s)):
+            saved = DEFAULT.saved_units(has, index_writes=buffered)
+            limit: Limit = ("table", resource, direction)
+            excesses.append((needs.per_s / has, limit, needs.carried_s(has, saved)))
+        if buffered:
+            full_s = needs.buffer_full_s
+            # Keys that share a partition may be parted before its buffer is full; one key cannot be.
+            per_s = needs.key_per_s if full_s is None else max(needs.key_per_s, needs.hottest_per_s)
+            limit = ("partition", resource, direction)
+            excesses.append((per_s / needs.partition_per_s, limit, inf if full_s is None else full_s))
+        if buffered and on_demand and owner.max_on_demand and (most := owner.max_on_demand.write):
+            saved = DEFAULT.saved_units(most, index_writes=True, on_demand=True)
+            limit = ("max_on_demand", resource, direction)
+            excesses.append((needs.per_s / most, limit, needs.carried_s(most, saved)))
+    excesses.sort(key=lambda excess: -excess[0])
+    return {limit: carried_s for share, limit, carried_s in excesses if share > 1}

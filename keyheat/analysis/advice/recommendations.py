@@ -42,8 +42,9 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
             "auto_scaling",
             units=case.with_headroom,
             why=f"A fixed {case.direction} capacity of {case.whose} fits one demand only.{case.raised_since}",
-            expected=f"Target tracking at {_share(case)}{_of_at_least(case, ' with a maximum')} follows slow "
-            "changes; steep ones still throttle, because it reacts after minutes.",
+            expected=f"Target tracking at {percent(case.numbers.target_utilisation)}"
+            f"{_of_at_least(case, ' with a maximum')} follows slow changes; steep ones still throttle, "
+            "because it reacts after minutes.",
         )
     with_it = "" if case.resource == "table" else " The table and its indexes switch together."
     yield case.advise(
@@ -76,7 +77,8 @@ def _raise_capacity(case: AdviceCase, more: str = "", *, unless: str = "") -> Re
     if case.resource != "table":
         more_about += " The index lacks capacity; raising the table's would change nothing."
     target = case.with_headroom
-    room = f"That demand uses {_share(case)} of {units(target, case.direction)}. " if target else ""
+    share = percent(case.numbers.target_utilisation)
+    room = f"That demand uses {share} of {units(target, case.direction)}. " if target else ""
     return case.advise(
         "raise_capacity",
         units=target,
@@ -155,10 +157,6 @@ def _raise_minimum(case: AdviceCase) -> Recommendation:
         why=f"{why}{case.carried}{case.raised_since}{_quota_first(case)}",
         expected=f"A minimum{_of_at_least(case, '')} {when}.{_maximum_too(case)}{first}",
     )
-
-
-def _share(case: AdviceCase) -> str:
-    return percent(case.numbers.target_utilisation)
 
 
 def _of_at_least(case: AdviceCase, what: str) -> str:
@@ -246,5 +244,5 @@ _ADVICE: Final[dict[Constraint, Callable[[AdviceCase], Iterator[Recommendation]]
 
 
 def recommend(case: AdviceCase) -> tuple[Recommendation, ...]:
-    """What to do about a constraint, mitigations first, then cures."""
+    """What to do about a constraint."""
     return tuple(_ADVICE[case.constraint](case))

@@ -3,18 +3,19 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from keyheat.analysis.advice.demand import one_key_per_s
-from keyheat.analysis.advice.table_then import as_it_was, moment_of
 from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
+from keyheat.intake.description import table_of
+from keyheat.intake.tables import NotTaken, source_of_facts
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.partitions import provisioned_partitions, warm_partitions
 from keyheat.model.resources import ON_DEMAND_START
@@ -23,7 +24,9 @@ from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN
 from keyheat.runs.client import ClientFiles, read_client_files
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Label, read_diagnosis
 from keyheat.runs.plausibility import read_evidence
-from keyheat.runs.table_facts import TableFacts
+from keyheat.runs.table_facts import IndexFacts, TableFacts, region_of_arn
+from keyheat.scenario.scenario import RECORDED, Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.spec.part import name_from
 from keyheat.simulator.flow import Flow, IndexFlow, Recorded
 from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 from keyheat.words import READ, WRITE, Capacity, Direction, Resource, index_of
@@ -46,12 +49,6 @@ class Incident:
     direction: Direction  # that throttled the most; writes where nothing did
     heats: tuple[RunHeat, ...]
 
-    @property
-    def table(self) -> TableFacts:
-        """The table as it was when the heaviest throttling began."""
-        at = moment_of(self.heaviest) if self.heaviest else self.evidence.window.start
-        return as_it_was(self.evidence.table, self.arranged, at.timestamp())
-
     def hot_keys(self, least: float) -> tuple[HotKey, ...]:
         """The keys of the table and its indexes with at least a share of that direction's requests."""
         return hot_keys_of((heat for heat in self.heats if heat.direction == self.direction), least)
@@ -66,53 +63,49 @@ def read_incident(folder: Path) -> Incident:
     by_limit = going_on(groups(diagnosis.labels), arranged)
     heaviest = by_limit[0].heaviest if by_limit else None
     direction = heaviest.direction if heaviest else WRITE
+    heats = (*heats_of(evidence, client), *index_heats_of(evidence, client))
+    if not any(heat.hottest for heat in heats):  # what the diagnosis names is known all the same
+        by_side: defaultdict[Resource, list[HotKey]] = defaultdict(list)
+        for key in (*diagnosis.hot_keys, *diagnosis.hot_index_keys):
+            by_side[Resource(key.index, key.direction or direction)].append(key)
+        heats = tuple(RunHeat(of.direction, tuple(keys), (), of.index) for of, keys in by_side.items())
     return Incident(
         evidence=evidence, diagnosis=diagnosis, client=client, arranged=arranged, heaviest=heaviest,
         labels=tuple(label for group in by_limit for label in group.labels),
-        direction=direction, heats=heats_known(evidence, client, diagnosis, direction),
+        direction=direction, heats=heats,
     )  # fmt: skip
 
 
 def demanded(arranged: EvidenceTimeline, heats: Sequence[RunHeat], first_s: int, seconds: int) -> Recorded:
     """Return the demand on the table and its indexes in `seconds` from `first_s` on."""
     kinds = [
-        (arranged, track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
+        (track, _keys(heats, track.direction, track.index), _entries(arranged, track, heats))
         for track in arranged.tracks
         if track.index is None or track.direction == "read"
     ]
+
+    def flow(track: EvidenceTrack, keys: Masses, entries: Sequence[IndexFlow], second: int) -> Flow | None:
+        requests, units = _asked_units(arranged, track, second)
+        if not requests:
+            return None
+        writes = tuple(replace(entry, units=entry.units * units) for entry in entries)
+        return Flow(
+            operation=OPERATIONS[track.direction], direction=track.direction, requests=requests,
+            units=units, keys=keys, index=track.index, index_writes=writes,
+        )  # fmt: skip
+
     return Recorded(
         tuple(
-            tuple(flow for kind in kinds if (flow := _flow(*kind, second)) is not None)
+            tuple(sent for kind in kinds if (sent := flow(*kind, second)) is not None)
             for second in range(first_s, first_s + seconds)
         )
     )
 
 
-def _flow(
-    arranged: EvidenceTimeline,
-    track: EvidenceTrack,
-    keys: Masses,
-    entries: tuple[IndexFlow, ...],
-    second: int,
-) -> Flow | None:
-    requests, units = _asked_units(arranged, track, second)
-    if not requests:
-        return None
-    return Flow(
-        operation=OPERATIONS[track.direction],
-        direction=track.direction,
-        requests=requests,
-        units=units,
-        keys=keys,
-        index=track.index,
-        index_writes=tuple(replace(entry, units=entry.units * units) for entry in entries),
-    )
-
-
 def _asked_units(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) -> tuple[float, float]:
     """Return the requests within a second, throttled ones included, and the units of each."""
-    row = (track.seconds or {}).get(second)
     if track.seconds:
+        row = track.seconds.get(second)
         if row is None:
             return 0.0, 1.0
         accepted = max(0, row.attempts - row.throttled)
@@ -126,13 +119,11 @@ def _asked_units(arranged: EvidenceTimeline, track: EvidenceTrack, second: int) 
 
 def asked_per_s(arranged: EvidenceTimeline, second: float) -> dict[Resource, float]:
     """Return the units/s at scale 1 that were asked for around a time, throttled ones included."""
-    rates = {}
-    for track in arranged.tracks:
-        cell = track.cell_of(second)
-        if cell in (track.consumed or {}):
-            per_s = _units(arranged, track, cell) / track.step_s / arranged.scale
-            rates[Resource(track.index, track.direction)] = per_s
-    return rates
+    return {
+        Resource(track.index, track.direction): _units(arranged, track, cell) / track.step_s / arranged.scale
+        for track in arranged.tracks
+        if (cell := track.cell_of(second)) in (track.consumed or {})
+    }
 
 
 def _units(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> float:
@@ -149,10 +140,7 @@ def _throttled(arranged: EvidenceTimeline, track: EvidenceTrack, cell: int) -> f
 
 def _keys(heats: Sequence[RunHeat], direction: Direction, index: str | None) -> Masses:
     """Return the hottest keys with their shares of the requests; of an index if its keys were counted."""
-    heat = next(
-        (candidate for candidate in heats if (candidate.direction, candidate.index) == (direction, index)),
-        None,
-    )
+    heat = next((heat for heat in heats if (heat.direction, heat.index) == (direction, index)), None)
     return _masses(tuple((key.key, key.share) for key in heat.hottest if key.share > 0) if heat else ())
 
 
@@ -215,33 +203,19 @@ def as_it_behaved(arranged: EvidenceTimeline, heaviest: Label, first_s: int) -> 
         return replace(DEFAULT, split_heat_s=(NEVER_S, NEVER_S))
     if track is None or not has_per_s or heaviest.constraint != "table":
         return DEFAULT
+    last_s = int(heaviest.start.timestamp())
+    if track.seconds:
+        rows = [track.seconds.get(second) for second in range(first_s, last_s + 1)]
+        consumed = [(row.consumed if row else 0.0, 1) for row in rows]
+    else:
+        cells = range(track.cell_of(first_s), last_s + 1, track.step_s)
+        rates = map(track.consumed_per_s, cells)
+        consumed = [(rate, track.step_s) for rate in rates if rate is not None]
     full = max(DEFAULT.burst_s * has_per_s, DEFAULT.burst_floor_units)
     saved = 0.0
-    for per_s, lasts_s in reversed(_consumed_until(track, first_s, int(heaviest.start.timestamp()))):
+    for per_s, lasts_s in reversed(consumed):
         saved = min(full, max(0.0, saved + (per_s - has_per_s) * lasts_s))
     return replace(DEFAULT, burst_at_start_share=saved / full)
-
-
-def _consumed_until(track: EvidenceTrack, first_s: int, last_s: int) -> list[tuple[float, int]]:
-    """Return (units/s, seconds) up to `last_s`: by the client's seconds, else by cells."""
-    if track.seconds:
-        rows = (track.seconds.get(second) for second in range(first_s, last_s + 1))
-        return [(row.consumed if row else 0.0, 1) for row in rows]
-    rates = (track.consumed_per_s(cell) for cell in range(track.cell_of(first_s), last_s + 1, track.step_s))
-    return [(rate, track.step_s) for rate in rates if rate is not None]
-
-
-def heats_known(
-    evidence: Evidence, client: ClientFiles | None, diagnosis: Diagnosis, direction: Direction
-) -> tuple[RunHeat, ...]:
-    """Return the hot keys of evidence, else of its diagnosis; `direction` is for keys without one."""
-    heats = (*heats_of(evidence, client), *index_heats_of(evidence, client))
-    if any(heat.hottest for heat in heats):
-        return heats
-    by_side: defaultdict[Resource, list[HotKey]] = defaultdict(list)
-    for key in (*diagnosis.hot_keys, *diagnosis.hot_index_keys):
-        by_side[Resource(key.index, key.direction or direction)].append(key)
-    return tuple(RunHeat(of.direction, tuple(keys), (), of.index) for of, keys in by_side.items())
 
 
 def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
@@ -258,33 +232,31 @@ def assumed_share(arranged: EvidenceTimeline, label: Label) -> float | None:
     if per_s is None:
         return None
     partition_share = per_s[0] / per_s[1]
-    even = 1 / _partitions(arranged, index, label)
+    # It begins with the partitions that its capacity of then gave it.
+    at_s, scale = moment_of(label).timestamp(), arranged.scale
+    tracks = (arranged.track(index, side) for side in (READ, WRITE))
+    read, write = (track.provisioned.at(at_s) or 0 if track else 0 for track in tracks)
+    pair = Capacity(read=read / scale, write=write / scale)
+    even = 1 / (provisioned_partitions(pair) if read or write else warm_partitions(ON_DEMAND_START))
     return (partition_share - even) / (1 - even) if even < partition_share else partition_share
-
-
-def _partitions(arranged: EvidenceTimeline, index: str | None, label: Label) -> int:
-    """Return how many partitions a replayed table or index begins with, by its capacity of then."""
-    tracks = {side: arranged.track(index, side) for side in (READ, WRITE)}
-    at_s = moment_of(label).timestamp()
-    read, write = (track.provisioned.at(at_s) if track else None for track in tracks.values())
-    if not read and not write:
-        return warm_partitions(ON_DEMAND_START)
-    return provisioned_partitions(
-        Capacity(read=(read or 0) / arranged.scale, write=(write or 0) / arranged.scale)
-    )
 
 
 def with_assumed_key(
     heats: Sequence[RunHeat], arranged: EvidenceTimeline, label: Label
 ) -> tuple[RunHeat, ...]:
     """Add the one key that would throttle a partition as in a label, if none of its resource is named."""
-    index = index_of(label.resource)
-    mine = [heat for heat in heats if (heat.direction, heat.index) == (label.direction, index)]
     share = assumed_share(arranged, label)
-    if share is None or any(key.share > 0 for heat in mine for key in heat.hottest):
+    if share is None or _named(heats, label):
         return tuple(heats)
     key = HotKey(key=NOT_NAMED, share=share, throttles=0, units_per_s=0.0)
-    return (RunHeat(label.direction, (key,), (), index), *heats)
+    return (RunHeat(label.direction, (key,), (), index_of(label.resource)), *heats)
+
+
+def _named(heats: Sequence[RunHeat], label: Label) -> list[HotKey]:
+    """The keys of a label's side with a known share."""
+    side = label.direction, index_of(label.resource)
+    mine = (heat for heat in heats if (heat.direction, heat.index) == side)
+    return [key for heat in mine for key in heat.hottest if key.share > 0]
 
 
 def assumptions(
@@ -295,10 +267,7 @@ def assumptions(
     track = arranged.track(None, label.direction)
     even = "" if track and track.seconds else f", each {track.cell_name if track else 'minute'}'s evenly"
     yield f"Assumed: the demand of {first:%F %R} to {end:%R} UTC{even}; each throttled request was sent once."
-    side = label.direction, index_of(label.resource)
-    hot = [
-        key for heat in heats if (heat.direction, heat.index) == side for key in heat.hottest if key.share > 0
-    ]
+    hot = _named(heats, label)
     share = percent(sum(key.share for key in hot))
     rest = "keys are used evenly"
     if hot and hot[0].key == NOT_NAMED:
@@ -309,3 +278,77 @@ def assumptions(
     if track is not None and track.units_per_request is None and not track.seconds:
         least = "one unit" if track.units_of_refused == 1 else "half a unit"
         yield f"Assumed: a throttled request takes {least}, since the evidence does not count requests."
+
+
+def moment_of(label: Label) -> datetime:
+    """The moment whose capacity a replay keeps: when throttles began, of a partition when they ended.
+
+    A partition's limit is the same under each capacity that was tried.
+    """
+    return label.end - timedelta(seconds=1) if label.constraint == "partition" else label.start
+
+
+def as_it_was(table: TableFacts, arranged: EvidenceTimeline, second: float) -> TableFacts:
+    """Return the table with the mode, capacity and maxima that CloudWatch published for a time."""
+
+    def then(owner: TableFacts | IndexFacts, index: str | None) -> dict[str, Any]:
+        tracks = [arranged.track(index, side) for side in (READ, WRITE)]
+        has = [track.provisioned.at(second) if track else None for track in tracks]
+        most = [track.maximum.at(second) if track else None for track in tracks]
+        return {
+            "provisioned": _published(has, arranged.scale, owner.provisioned, owner.provisioned_now),
+            "max_on_demand": _published(most, arranged.scale, owner.max_on_demand),
+        }
+
+    was = table.model_copy(update=then(table, None))
+    mode = was.billing_mode
+    if mode is None and was.provisioned:
+        mode = "PROVISIONED"
+    elif mode is None:
+        switched = table.on_demand_since is not None and table.on_demand_since.timestamp() <= second
+        mode = "PAY_PER_REQUEST" if was.max_on_demand or switched else None
+    indexes = tuple(index.model_copy(update=then(index, index.name)) for index in table.indexes)
+    return was.model_copy(update={"billing_mode": mode, "indexes": indexes})
+
+
+def _published(
+    units: Sequence[float | None], scale: float, otherwise: Capacity | None, now: Capacity | None = None
+) -> Capacity | None:
+    """Return units/s at scale 1 that CloudWatch published for a time, `otherwise` without any.
+
+    A direction that was not published is taken to be as it is `now`.
+    """
+    if all(value is None for value in units):
+        return otherwise
+    described = otherwise or now or Capacity()
+    pairs = zip((described.read, described.write), units, strict=True)
+    read, write = (known if value is None else value / scale for known, value in pairs)
+    return Capacity(read=read, write=write)
+
+
+def as_it_is_now(table: TableFacts) -> TableFacts:
+    """The table with the capacity that DescribeTable says, whenever it was set."""
+    indexes = tuple(
+        index.model_copy(update={"provisioned": index.provisioned_now or index.provisioned})
+        for index in table.indexes
+    )
+    return table.model_copy(
+        update={"provisioned": table.provisioned_now or table.provisioned, "indexes": indexes}
+    )
+
+
+def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
+    """Turn a described table into a scenario; None if its capacity is unknown."""
+    try:
+        described = table_of(source_of_facts(table).description)
+        if table.replicas and (here := table.region or region_of_arn(table.arn or "")):
+            described["regions"] = [here, *table.replicas]
+        raw = {
+            "format": "keyheat.scenario/1", "name": name_from(table.name),
+            "question": "What if the demand that was seen met this table?", "loadtest": RECORDED,
+            "table": described | {"on_end": "delete"}, "keys": {"kind": "uniform"},
+            "load": {"duration_s": seconds}, "local": {"scale": scale},
+        }  # fmt: skip
+        return scenario_from_dict(raw, "evidence")
+    except (NotTaken, ScenarioError):
+        return None
