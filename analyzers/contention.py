@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from keyheat.analysis.heat import heats_of
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.numbers import percent, some
 from keyheat.runs.formats import Evidence, Finding
 from keyheat.runs.metrics import throttle_events

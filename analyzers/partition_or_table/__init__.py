@@ -24,8 +24,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from keyheat.analysis.heat import heats_of, index_heats_of
-from keyheat.analysis.rules import WHOSE
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import WHOSE, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import of_provisioned, some, span
@@ -35,10 +34,36 @@ from keyheat.words import SPEAKERS, WRITE, Constraint, Source, capital
 
 from .circumstances import with_circumstances
 from .consumption import Consumption, consumption
-from .ladder import LabelCandidate, Others, candidates, cells_of, metric_of, weigh
+from .ladder import LabelCandidate, Others, candidates, cells_of, metric_of, spans_of, weigh
 from .rivals import rivals, settled_by
 
 MANY: Final = 10  # throttles; equal counts from here on are no coincidence
+RULE_WORDS: Final[dict[Constraint, str]] = {
+    "partition": "key-range",
+    "table": "provisioned",
+    "max_on_demand": "max-on-demand",
+    "account": "account",
+}
+EARLIEST_S: Final = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
+
+
+def analyze(run: Run, numbers: Thresholds) -> list[Finding]:
+    """Return a finding for each throttled span, in order of time; none without throttles."""
+    arranged = attribute_account_events(timeline(run.evidence))
+    labels = [
+        label for track in arranged.tracks for label in _of_track(arranged, track, run.evidence, numbers)
+    ]
+    labels.sort(key=lambda label: (label.start, label.end, label.resource, label.direction, label.constraint))
+    heats = (*heats_of(run.evidence, run.client), *index_heats_of(run.evidence, run.client))
+    return [
+        Finding(
+            label=label.constraint,
+            numbers={"throttles": (label.throttles, "attempts")},
+            **label.model_dump(exclude={"constraint", "throttles"}),
+        )
+        for label in with_circumstances(labels, arranged, run.evidence, heats, numbers)
+    ]
 
 
 def attribute_account_events(arranged: EvidenceTimeline) -> EvidenceTimeline:
@@ -93,33 +118,12 @@ def throttled_by_index(
     return is_refused
 
 
-RULE_WORDS: Final[dict[Constraint, str]] = {
-    "partition": "key-range",
-    "table": "provisioned",
-    "max_on_demand": "max-on-demand",
-    "account": "account",
-}
-EARLIEST_S: Final = datetime(1, 1, 1, tzinfo=UTC).timestamp()
-LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
-
-
-def analyze(run: Run, numbers: Thresholds) -> list[Finding]:
-    """Return a finding for each throttled span, in order of time; none without throttles."""
-    arranged = attribute_account_events(timeline(run.evidence))
-    labels = [
-        label for track in arranged.tracks for label in _of_track(arranged, track, run.evidence, numbers)
-    ]
-    labels.sort(key=lambda label: (label.start, label.end, label.resource, label.direction, label.constraint))
-    heats = (*heats_of(run.evidence, run.client), *index_heats_of(run.evidence, run.client))
-    return [_finding(label) for label in with_circumstances(labels, arranged, run.evidence, heats, numbers)]
-
-
 def _of_track(
     arranged: EvidenceTimeline, track: EvidenceTrack, evidence: Evidence, numbers: Thresholds
 ) -> Iterator[Label]:
     ready = consumption(arranged, track, numbers)
     all_candidates = candidates(ready, explained=throttled_by_index(arranged, track, numbers))
-    others = Others.of(all_candidates)
+    others = spans_of(all_candidates)
     return (_label(candidate, all_candidates, others, ready, evidence) for candidate in all_candidates)
 
 
@@ -130,9 +134,16 @@ def _label(
     ready: Consumption,
     evidence: Evidence,
 ) -> Label:
-    weight = weigh(candidate, others, ready)
+    confidence, because = weigh(candidate, others, ready)
     throttled, track = candidate.span, ready.track
     statement, room = _statement(candidate, ready, evidence.source), _room(candidate, all_candidates, ready)
+    if track.index is not None and track.direction == WRITE:
+        because.append(
+            "This is index back-pressure: writes to the table were refused because index "
+            f"{track.index} could not keep up."
+        )
+    kind = "reason" if candidate.grade == "reason" else "metric"
+    opinion = candidate.opinion
     return Label(
         start=_moment(throttled.start_s),
         end=_moment(throttled.end_s),
@@ -141,18 +152,12 @@ def _label(
         constraint=candidate.constraint,
         throttles=throttled.throttles,
         grade=candidate.grade,
-        confidence=max(0.0, min(1.0, round(weight.confidence, 3))),
-        because=tuple(filter(None, (statement, room, *weight.because, _back_pressure(track)))),
-        rule=_rule(candidate),
+        confidence=max(0.0, min(1.0, round(confidence, 3))),
+        because=tuple(filter(None, (statement, room, *because))),
+        rule=opinion.rule if opinion else f"{kind}-{RULE_WORDS[candidate.constraint]}",
         rivals=rivals(candidate, ready),
         settled_by=settled_by(candidate, ready, evidence),
     )
-
-
-def _rule(candidate: LabelCandidate) -> str:
-    if candidate.opinion is not None:
-        return candidate.opinion.rule
-    return f"{'reason' if candidate.grade == 'reason' else 'metric'}-{RULE_WORDS[candidate.constraint]}"
 
 
 def _statement(candidate: LabelCandidate, ready: Consumption, source: Source) -> str:
@@ -162,10 +167,10 @@ def _statement(candidate: LabelCandidate, ready: Consumption, source: Source) ->
     if candidate.grade == "reason":
         reasons = " and ".join(f"{word} for {count:,}" for word, count in candidate.words.items())
         return f"{capital(SPEAKERS[source])} gave the reason {reasons} throttled attempts within {length}."
-    if candidate.grade == "cause_metric":
+    if candidate.opinion is None:
         return f"CloudWatch counts {throttles:,} {metric_of(track, candidate.constraint)} within {length}."
     by_client = sum(n for cell in cells_of(candidate, track) for _, n in ready.throttled.get(cell, ()))
-    differs = _rule(candidate) != WHOSE and by_client > throttles
+    differs = candidate.opinion.rule != WHOSE and by_client > throttles
     more = f", by CloudWatch's count; the client's own is {by_client:,}" if differs else ""
     return f"{some(throttles, 'throttle')} within {length} came without a stated cause{more}."
 
@@ -189,19 +194,5 @@ def _room(candidate: LabelCandidate, all_candidates: Sequence[LabelCandidate], r
     return f"The busiest throttled {track.cell_name} consumed {used}."
 
 
-def _back_pressure(track: EvidenceTrack) -> str:
-    if track.index is None or track.direction != "write":
-        return ""
-    return (
-        f"This is index back-pressure: writes to the table were refused because index {track.index} "
-        "could not keep up."
-    )
-
-
 def _moment(second: float) -> datetime:
     return datetime.fromtimestamp(min(max(second, EARLIEST_S), LATEST_S), UTC)
-
-
-def _finding(label: Label) -> Finding:
-    fields = label.model_dump(exclude={"constraint", "throttles"})
-    return Finding(label=label.constraint, numbers={"throttles": (label.throttles, "attempts")}, **fields)

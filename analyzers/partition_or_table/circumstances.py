@@ -17,15 +17,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat, key_spread
-from keyheat.analysis.rules import NOT_GROWN
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import NOT_GROWN, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import clock, consumed_units, measured, percent, span, units, whole
 from keyheat.runs.formats import Evidence, Label
 from keyheat.words import Direction, index_of
 
-from .burst import LOWER
+from .bounds import LOWER
 
 ResourceKey = tuple[str, Direction]
 

@@ -32,7 +32,7 @@ def rivals(candidate: LabelCandidate, ready: Consumption) -> tuple[Rival, ...]:
     )
     needs_of.pop(candidate.constraint, None)
     return tuple(
-        Rival(constraint=constraint, needs=EXCLUDED if constraint in PROVED.get(rule, ()) else needs)
+        Rival(constraint=constraint, needs=EXCLUDED if constraint == PROVED.get(rule) else needs)
         for constraint, needs in needs_of.items()
     )
 
@@ -75,7 +75,7 @@ def _provisioned(ready: Consumption, cell: int, rule: str) -> Iterator[tuple[Con
     if rate is None or not capacity:
         yield "table", "the provisioned throughput was used up"
     elif rate < capacity:
-        bank = ready.readings[0].by_minute.banks.get(cell)
+        bank = ready.readings[0].banks.get(cell)
         saved = f", despite an estimated {whole(bank.likely)} units" if bank else ""
         spikes = f"{units(capacity, track.direction)} {_at_most(rate / capacity, step_s)}"
         yield "table", f"no burst was granted{saved}, and the load came in spikes: {spikes}"

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.masking import masked
 from keyheat.modules import import_file
 from keyheat.runs.formats import Finding, GeneratorFacts, Label

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from keyheat.analysis.thresholds import Failures
+from keyheat.analysis.rules import Failures
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.evidence.settings import partition_ceiling
 from keyheat.numbers import percent, some

@@ -9,7 +9,7 @@ from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.analyzers import answers, further_findings, generator_of, labels_of
 from keyheat.analysis.checks import check, with_reads
 from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
-from keyheat.analysis.thresholds import Thresholds, load_thresholds
+from keyheat.analysis.rules import Thresholds, load_thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import verdict, with_company, with_replicas
 from keyheat.numbers import saying, span

@@ -11,8 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from keyheat.analysis.setup import target_of
-from keyheat.analysis.summary import RunSummary, read_summary
+from keyheat.analysis.summary import RunSummary, read_summary, target_of
 from keyheat.inputs import is_text
 from keyheat.masking import plain
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json

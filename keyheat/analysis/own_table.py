@@ -8,7 +8,7 @@ from typing import Any
 from keyheat.analysis.advice.replay import asked_per_s, assumed_share, read_incident
 from keyheat.analysis.advice.table_then import as_it_was
 from keyheat.analysis.heat import hot_keys_of, index_heats_of, insight_heats
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.rules import load_thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.evidence.clients import boto3_clients, is_local
 from keyheat.evidence.collection import collect_table

@@ -1,27 +1,51 @@
-"""Write and read a run's `summary.json`, and remake it when it is out of date."""
+"""Write and read a run's `summary.json`: its numbers, and the setup that they were measured on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
 from keyheat import runfiles
+from keyheat.addresses import in_aws
 from keyheat.analysis.measurement import measures_of
 from keyheat.analysis.measures import CAPACITY_USED, Absence
-from keyheat.analysis.setup import Setup as Setup
-from keyheat.analysis.setup import setup_of
 from keyheat.bounds import parsed_json
 from keyheat.masking import masked
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.formats import BEYOND, Confidence, Diagnosis, Label, read_diagnosis
-from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.manifest import Machine, Manifest, read_manifest
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.validation import Quantity, Time
 from keyheat.words import Constraint, Direction, Grade
 
 SUMMARY = runfiles.SUMMARY
 NAME = runfiles.FILES[SUMMARY]
+
+
+AWS: Final = "aws"
+STANDARD: Final = "STANDARD"  # the class of a table, as nearly all have it
+GIB: Final = 1 << 30
+WARM: Final = "warm"
+
+
+class Setup(BaseModel):
+    """What a run was measured on; on an existing table, the scenario has that table's capacity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    target: str  # simulated | local | aws | the endpoint's URL
+    region: str | None = None
+    machine: str | None = None  # "2 cores, 24 GiB, Intel Xeon"; None for a simulated run
+    scale: float = 1.0
+    scenario: Mapping[str, Any] | None = None  # without defaults; None: not recorded
+    existing: Mapping[str, Any] | None = None  # an existing table's settings that no scenario has
+    transport: str | None = None  # of the requests; None for a simulated run
+    processes: int | None = None  # that sent requests
+    versions: Mapping[str, str | None] = {}  # keyheat, python, botocore, locust
 
 
 class RunSummary(BaseModel):
@@ -198,3 +222,56 @@ def _duration_s(manifest: Manifest, diagnosis: Diagnosis) -> float:
     """Return the run's duration; for a killed run, the minutes that its evidence covers."""
     lasted_s = manifest.duration_s
     return diagnosis.coverage.minutes * 60.0 if lasted_s is None else lasted_s
+
+
+def setup_of(manifest: Manifest) -> Setup:
+    """The setup of a run, by its manifest."""
+    return Setup(
+        target=target_of(manifest),
+        region=manifest.region,
+        machine=None if manifest.simulated or manifest.machine is None else in_words(manifest.machine),
+        scale=manifest.scale,
+        scenario=None if manifest.scenario is None else _without_defaults(manifest.scenario),
+        existing=dict(_existing_settings(manifest)) if manifest.existing else None,
+        transport=manifest.transport,
+        processes=manifest.processes,
+        versions=manifest.versions,
+    )
+
+
+def target_of(manifest: Manifest) -> str:
+    """Return the run's target: simulated, local, aws, or the URL of another endpoint."""
+    target = manifest.target or manifest.endpoint_url or "unknown"
+    return AWS if in_aws(urlsplit(target).hostname or "") else target
+
+
+def in_words(machine: Machine) -> str:
+    """Describe a machine; memory in whole GiB, since it differs by a few pages between boots."""
+    cores = f"{machine.cores} core{'s' if machine.cores != 1 else ''}"
+    return f"{cores}, {round(machine.memory_bytes / GIB)} GiB, {machine.cpu}"
+
+
+def kept_form(scenario: Scenario) -> dict[str, Any]:
+    """Return a scenario as a summary stores it: a stated default equals an omitted one."""
+    return scenario.model_dump(mode="json", exclude_defaults=True)
+
+
+def _without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop a manifest's scenario defaults; keep a scenario that this version cannot read."""
+    try:
+        return kept_form(scenario_from_dict(dict(raw), "run.json"))
+    except ScenarioError:
+        return dict(raw)
+
+
+def _existing_settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
+    """Yield an existing table's settings: class, warm throughput, auto scaling policies."""
+    table = manifest.table
+    yield "name", table.name
+    if table.table_class not in (None, STANDARD):
+        yield "table_class", table.table_class
+    if table.warm is not None and table.billing_mode == "PAY_PER_REQUEST":
+        yield WARM, asdict(table.warm)
+    for policy in manifest.auto_scaling.scaled if manifest.auto_scaling else ():
+        name = f"auto_scaling.{policy.index or 'table'}.{policy.side}"
+        yield name, {"min": policy.min, "max": policy.max, "target": policy.target}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from keyheat.analysis.blind_spans import with_blind_spans
 from keyheat.analysis.elsewhere import throttled_elsewhere
 from keyheat.analysis.groups import THROTTLED_BY, LabelGroup, groups
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import UNITS, percent, saying, some, whole

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence

@@ -12,7 +12,7 @@ from keyheat.analysis.advice.schedule import Limit, Schedule, Scheduled, on_burs
 from keyheat.analysis.advice.search import billed, cured, step_of
 from keyheat.analysis.groups import LabelGroup, going_on, groups
 from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import NOTABLE
 from keyheat.numbers import percent, saying

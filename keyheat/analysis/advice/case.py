@@ -15,8 +15,7 @@ from keyheat.analysis.advice.demand import (
 )
 from keyheat.analysis.advice.schedule import Limit, Schedule, is_buffered, owners_of, policy_of
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
-from keyheat.analysis.rules import NOT_GROWN
-from keyheat.analysis.thresholds import Recommend, Thresholds
+from keyheat.analysis.rules import NOT_GROWN, Recommend, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import partition_ceiling

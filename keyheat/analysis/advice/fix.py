@@ -10,7 +10,7 @@ from typing import Final
 from keyheat.analysis.advice.actions import Applied, ByHand, Setting, apply, in_order
 from keyheat.analysis.advice.start import Start
 from keyheat.analysis.advice.trial import MORE, throttled_by
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.rules import load_thresholds
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import HARDLY, Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario
