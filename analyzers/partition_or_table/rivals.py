@@ -25,15 +25,18 @@ def rivals(candidate: LabelCandidate, ready: Consumption) -> tuple[Rival, ...]:
     """List the resource's other constraints with what each would need; none for a stated cause."""
     if candidate.opinion is None or candidate.opinion.rule == WHOSE:
         return ()
-    rule = candidate.opinion.rule
-    cell = heaviest_cell(candidate, ready)
-    needs_of = dict(
-        _on_demand(ready, cell) if ready.track.on_demand_at(cell) else _provisioned(ready, cell, rule)
-    )
-    needs_of.pop(candidate.constraint, None)
+    rule, cell = candidate.opinion.rule, heaviest_cell(candidate, ready)
+    track, rate = ready.track, ready.track.consumed_per_s(cell)
+    needs = f"one key range took {units(track.ceiling, track.direction)} for a second or more"
+    if rate is not None:
+        needs += f", and {_at_most(rate / track.ceiling, track.step_s)}"
+    if rule in AT:
+        needs += ", and the sum of all equals the provisioned throughput by chance"
+    of_all = _on_demand(ready, cell, rate) if track.on_demand_at(cell) else [_provisioned(ready, cell, rate)]
     return tuple(
         Rival(constraint=constraint, needs=EXCLUDED if constraint == PROVED.get(rule) else needs)
-        for constraint, needs in needs_of.items()
+        for constraint, needs in [("partition", needs), *of_all]
+        if constraint != candidate.constraint
     )
 
 
@@ -68,45 +71,30 @@ def settled_by(candidate: LabelCandidate, ready: Consumption, evidence: Evidence
     )
 
 
-def _provisioned(ready: Consumption, cell: int, rule: str) -> Iterator[tuple[Constraint, str]]:
-    track, step_s = ready.track, ready.track.step_s
-    rate, capacity = track.consumed_per_s(cell), track.provisioned.at(cell)
-    yield "partition", _of_partition(ready, rate, by_chance=rule in AT)
+def _provisioned(ready: Consumption, cell: int, rate: float | None) -> tuple[Constraint, str]:
+    track, capacity = ready.track, ready.track.provisioned.at(cell)
     if rate is None or not capacity:
-        yield "table", "the provisioned throughput was used up"
-    elif rate < capacity:
-        bank = ready.readings[0].banks.get(cell)
-        saved = f", despite an estimated {whole(bank.likely)} units" if bank else ""
-        spikes = f"{units(capacity, track.direction)} {_at_most(rate / capacity, step_s)}"
-        yield "table", f"no burst was granted{saved}, and the load came in spikes: {spikes}"
-    else:
-        yield "table", "the burst ran out at each of these moments, and was partly refilled before the next"
+        return "table", "the provisioned throughput was used up"
+    if rate >= capacity:
+        return "table", "the burst ran out at each of these moments, and was partly refilled before the next"
+    bank = ready.readings[0].banks.get(cell)
+    saved = f", despite an estimated {whole(bank.likely)} units" if bank else ""
+    spikes = f"{units(capacity, track.direction)} {_at_most(rate / capacity, track.step_s)}"
+    return "table", f"no burst was granted{saved}, and the load came in spikes: {spikes}"
 
 
-def _on_demand(ready: Consumption, cell: int) -> Iterator[tuple[Constraint, str]]:
-    track, step_s = ready.track, ready.track.step_s
-    rate, maximum = track.consumed_per_s(cell), track.maximum.at(cell)
-    yield "partition", _of_partition(ready, rate, by_chance=False)
+def _on_demand(ready: Consumption, cell: int, rate: float | None) -> Iterator[tuple[Constraint, str]]:
+    track, maximum = ready.track, ready.track.maximum.at(cell)
     if maximum:
-        seconds = f" {_at_most(rate / maximum, step_s)}" if rate is not None else ""
+        seconds = f" {_at_most(rate / maximum, track.step_s)}" if rate is not None else ""
         yield "max_on_demand", f"the load came in spikes: {units(maximum, track.direction)}{seconds}"
     elif not track.maximum_asked:
-        lacks = (
-            "was set then that the table does not have now"
-            if track.described
-            else "is set that was not collected"
-        )
+        lacks = "is set that was not collected"
+        if track.described:
+            lacks = "was set then that the table does not have now"
         yield "max_on_demand", f"a maximum {lacks}"
-    quota = ready.timeline.quota_of(track.direction)
-    yield "account", f"the table with its indexes came to {units(quota, track.direction)} within a second"
-
-
-def _of_partition(ready: Consumption, rate: float | None, *, by_chance: bool) -> str:
-    track, ceiling = ready.track, ready.track.ceiling
-    needs = f"one key range took {units(ceiling, track.direction)} for a second or more"
-    if rate is not None:
-        needs += f", and {_at_most(rate / ceiling, track.step_s)}"
-    return f"{needs}, and the sum of all equals the provisioned throughput by chance" if by_chance else needs
+    quota = units(ready.timeline.quota_of(track.direction), track.direction)
+    yield "account", f"the table with its indexes came to {quota} within a second"
 
 
 def _at_most(share: float, step_s: int) -> str:
