@@ -13,8 +13,7 @@ from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.advice.start import start_of
 from keyheat.analysis.advice.table_then import as_it_was
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.own_table import replayed_table
-from keyheat.analysis.table_diagnosis import diagnosed_alone
+from keyheat.analysis.table_diagnosis import diagnosed_alone, replayed_table
 from keyheat.analysis.timeline import timeline
 from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.prices import Billing, load_prices

@@ -10,11 +10,11 @@ from typing import Final
 
 from keyheat.analysis.advice.demand import one_key_per_s
 from keyheat.analysis.advice.table_then import as_it_was, moment_of
-from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
+from keyheat.analysis.verdict import going_on, groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.partitions import provisioned_partitions, warm_partitions
 from keyheat.model.resources import ON_DEMAND_START

@@ -9,7 +9,7 @@ from keyheat.analysis.advice.more_evidence import what_settles
 from keyheat.analysis.advice.replay import read_incident, with_assumed_key
 from keyheat.analysis.advice.rerun import Rerun, altered, rerun_of
 from keyheat.analysis.advice.schedule import Limit
-from keyheat.analysis.groups import groups
+from keyheat.analysis.verdict import groups
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, runs_below
