@@ -24,13 +24,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 from keyheat.analysis.heat import heats_of, index_heats_of
-from keyheat.analysis.rules import WHOSE, Thresholds
+from keyheat.analysis.rules import STATED, WHOSE, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import of_provisioned, some, span
 from keyheat.runs.formats import Evidence, Finding, Label
 from keyheat.runs.run import Run
-from keyheat.words import SPEAKERS, WRITE, Constraint, Source, capital
+from keyheat.words import SPEAKERS, WRITE, Source, capital
 
 from .circumstances import with_circumstances
 from .consumption import Consumption, consumption
@@ -38,12 +38,6 @@ from .ladder import LabelCandidate, Others, candidates, cells_of, metric_of, spa
 from .rivals import rivals, settled_by
 
 MANY: Final = 10  # throttles; equal counts from here on are no coincidence
-RULE_WORDS: Final[dict[Constraint, str]] = {
-    "partition": "key-range",
-    "table": "provisioned",
-    "max_on_demand": "max-on-demand",
-    "account": "account",
-}
 EARLIEST_S: Final = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 LATEST_S: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
@@ -142,7 +136,6 @@ def _label(
             "This is index back-pressure: writes to the table were refused because index "
             f"{track.index} could not keep up."
         )
-    kind = "reason" if candidate.grade == "reason" else "metric"
     opinion = candidate.opinion
     return Label(
         start=_moment(throttled.start_s),
@@ -154,7 +147,7 @@ def _label(
         grade=candidate.grade,
         confidence=max(0.0, min(1.0, round(confidence, 3))),
         because=tuple(filter(None, (statement, room, *because))),
-        rule=opinion.rule if opinion else f"{kind}-{RULE_WORDS[candidate.constraint]}",
+        rule=opinion.rule if opinion else STATED[candidate.grade, candidate.constraint].id,
         rivals=rivals(candidate, ready),
         settled_by=settled_by(candidate, ready, evidence),
     )

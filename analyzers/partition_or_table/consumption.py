@@ -140,7 +140,7 @@ class Consumption:
         limit = demand.maximum or demand.quota * (demand.rate / demand.total if demand.total else 1.0)
         around = self._around(cell, at, limit, None, self.pinned_to_maximum if demand.maximum else 0.0)
         rule, bound = on_demand.rule_of(around, maximum=demand.maximum is not None)
-        rate = self.rates.measured.get(at, 0.0) + around.others_per_s
+        rate = self.rates.measured.get(at, 0.0) + around.minute.others_per_s
         return ThrottledSecond(at, throttles, rate, limit, rule, bound)
 
     def _provisioned_second(self, cell: int, at: int, throttles: int) -> ThrottledSecond | None:
@@ -159,7 +159,7 @@ class Consumption:
             judged = likely if len(likely) == 1 else [(judged[0][0], CHANGED, None)]
         confidence = self.numbers.confidence.rules
         around, rule, bound = min(judged, key=lambda entry: confidence.get(entry[1], 0.0))
-        rate = self.rates.measured.get(at, 0.0) + around.others_per_s
+        rate = self.rates.measured.get(at, 0.0) + around.minute.others_per_s
         return ThrottledSecond(at, throttles, rate, around.capacity, rule, bound)
 
     def _around(self, cell: int, at: int, capacity: float, bank: Bank | None, pinned: float) -> AroundSecond:

@@ -201,34 +201,22 @@ class AroundSecond:
         return abs(self.rate - self.capacity) <= EXACT * self.capacity + self.used.item_units
 
     @property
-    def exact(self) -> bool:
-        """Whether consumption was exactly the provisioned rate, second by second."""
-        return self.near and self.pinned >= SOME
-
-    @property
     def with_others(self) -> bool:
         """Whether the mean with others' consumption in the minute is the provisioned rate."""
-        return abs(self.minute.mean + self.others_per_s - self.capacity) <= OTHERS_EXACT * self.capacity
+        return (
+            abs(self.minute.mean + self.minute.others_per_s - self.capacity) <= OTHERS_EXACT * self.capacity
+        )
 
     @property
     def others_matter(self) -> bool:
         """Whether others may have consumed enough in one of the seconds to change its rule."""
-        return self.others_per_s > EXACT * self.capacity
-
-    @property
-    def others_per_s(self) -> float:
-        return self.minute.others_per_s
+        return self.minute.others_per_s > EXACT * self.capacity
 
     @cached_property
     def partition(self) -> Bound:
         two, ceiling = self.used.two(self.second), self.track.ceiling
         short = max(0.0, FEW * ceiling - two)
         return not_a_partition(two, short * self.minute.of_partition, ceiling)
-
-    @property
-    def later(self) -> Bound:
-        shown = self.bank.shown_after if self.bank else 0.0
-        return later_spent(shown, self.capacity, self.used.item_units, 1)
 
     @cached_property
     def given(self) -> Bound:
@@ -239,46 +227,35 @@ class AroundSecond:
             others = math.inf  # it lags, and throttles writes until it has caught up, at any consumption
         return Bound(most + others, least)
 
-    @property
-    def by_ceiling(self) -> bool:
-        """Whether whole partitions serve the same rate, with burst left by estimate."""
-        has_burst = self.bank is not None and not self.bank.spent_before(SPENT)
-        return has_burst and of_whole_partitions(self.rate, self.track.ceiling, self.capacity)
-
-    @property
-    def spent(self) -> bool:
-        """Whether the burst was spent, however much was granted: the estimate is an upper bound."""
-        most = max(BRIEF_S * self.capacity, LITTLE * self.bank.depth) if self.bank else 0.0
-        return self.bank is not None and self.bank.likely <= most
-
-    @property
-    def neither(self) -> bool:
-        """Whether neither can have been at its limit; a table served in chunks can, at any rate."""
-        return self.partition.holds and self.given.holds and self.capacity >= self.track.in_chunks_below
-
 
 def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
-    """Return the rule for this second, with the inequality that proves it, if any."""
-    if around.neither:
-        return NEITHER, around.partition
+    """Return the rule for a second of provisioned capacity, with the inequality that proves it, if any."""
+    track, bank, capacity = around.track, around.bank, around.capacity
     if around.partition.holds:
-        return "seconds-too-few-units", around.partition
-    if around.later.holds:
-        below = around.rate < around.capacity
-        return "seconds-below-provisioned" if below else "seconds-burst-in-hand", around.later
+        # A table that is served in chunks can be at its limit at any rate.
+        is_neither = around.given.holds and capacity >= track.in_chunks_below
+        return NEITHER if is_neither else "seconds-too-few-units", around.partition
+    later = later_spent(bank.shown_after if bank else 0.0, capacity, around.used.item_units, 1)
+    if later.holds:
+        below = around.rate < capacity
+        return "seconds-below-provisioned" if below else "seconds-burst-in-hand", later
     if around.given.holds:
         return "seconds-below-provisioned", around.given
-    if around.exact:
-        return AT_CEILING if around.by_ceiling else "seconds-at-provisioned", None
-    if around.pinned >= PINNED or around.too_few >= PINNED or around.spent:
+    if around.near and around.pinned >= SOME:
+        has_burst = bank is not None and not bank.spent_before(SPENT)
+        by_partitions = has_burst and of_whole_partitions(around.rate, track.ceiling, capacity)
+        return AT_CEILING if by_partitions else "seconds-at-provisioned", None
+    # The estimate is an upper bound: however much was granted, it was spent.
+    spent = bank is not None and bank.likely <= max(BRIEF_S * capacity, LITTLE * bank.depth)
+    if around.pinned >= PINNED or around.too_few >= PINNED or spent:
         return "seconds-burst-spent", None
     if around.others_matter and around.with_others:
         return OTHERS_UNKNOWN, None
-    if around.rate > around.capacity * (1 + EXACT):
+    if around.rate > capacity * (1 + EXACT):
         return "seconds-above-provisioned", None
     if around.pinned < LOOSE and not around.others_matter:
         return "seconds-near-provisioned", None
-    if around.rate + around.others_per_s < around.given.more:
+    if around.rate + around.minute.others_per_s < around.given.more:
         return "seconds-others-even", None
     return OTHERS_UNKNOWN, None
 
@@ -307,17 +284,12 @@ def _in_the_minute_around(seconds: Sequence[ThrottledSecond]) -> list[str]:
         while seconds[first].second < second.second - AROUND_S:
             around[seconds[first].rule] -= seconds[first].throttles
             first += 1
-        rules.append(_dominating(around))
+        by_constraint: Counter[Constraint] = Counter()
+        for rule, count in around.items():
+            by_constraint[RULES[rule].constraint] += count
+        heaviest = by_constraint.most_common(1)[0][0]
+        rules.append(max((r for r in around if RULES[r].constraint == heaviest), key=around.__getitem__))
     return rules
-
-
-def _dominating(throttles: Counter[str]) -> str:
-    """The heaviest rule of the heaviest constraint."""
-    by_constraint: Counter[Constraint] = Counter()
-    for rule, count in throttles.items():
-        by_constraint[RULES[rule].constraint] += count
-    constraint = by_constraint.most_common(1)[0][0]
-    return max((r for r in throttles if RULES[r].constraint == constraint), key=lambda r: throttles[r])
 
 
 def by_seconds(seconds: Sequence[ThrottledSecond], track: EvidenceTrack, numbers: Thresholds) -> Opinion:

@@ -108,22 +108,19 @@ def changes(
     if calm is not None:
         before.insert(len(before) if calm.brief else 0, calm)
     track = timeline(evidence).track(resource.index, resource.direction)
+    later, last = None, now.provisioned_last_per_s
+    if track is not None and last is not None:
+        published = zip(track.provisioned.starts_s, track.provisioned.values, strict=True)
+        following = ((units, at_s) for at_s, units in published if at_s >= now.end_s and units != last)
+        later = next(following, None)
     return Changes(
         resource=resource,
         now=now,
         before=tuple(before),
         rose_s=rose_s,
         unseen=bool(track and track.consumed and track.unpublished(rose_s, now.start_s)),
-        later=_later(track.provisioned, now) if track else None,
+        later=later,
     )
-
-
-def _later(provisioned: Steps, now: Period) -> tuple[float, float] | None:
-    """Return the first other capacity that was published after the throttles, and when."""
-    last = now.provisioned_last_per_s
-    published = zip(provisioned.starts_s, provisioned.values, strict=True)
-    following = ((units, at_s) for at_s, units in published if at_s >= now.end_s and units != last)
-    return next(following, None) if last is not None else None
 
 
 def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: float) -> float:
@@ -139,12 +136,11 @@ def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: f
         (cell, (track.consumed_per_s(cell) or 0.0) + track.buffered.get(cell, 0.0) / track.step_s)
         for cell in sorted(cells, reverse=True)
     ]
-    capacity = track.provisioned.at
-
-    def is_alike(cell: int, per_s: float) -> bool:
-        return (1 + NOTABLE) * per_s > now_per_s or per_s > (capacity(cell) or inf)
-
-    alike = [cell for cell, _ in takewhile(lambda at: is_alike(*at), rates)]
+    alike = []
+    for cell, per_s in rates:
+        if (1 + NOTABLE) * per_s <= now_per_s and per_s <= (track.provisioned.at(cell) or inf):
+            break
+        alike.append(cell)
     calm = _calm(evidence, resource, min([*alike, first_s]))
     if calm is None or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0):
         return first_s
@@ -209,12 +205,8 @@ def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Spa
             continue
         count = sum(value for at, value in series.points if within(at.timestamp(), series.period_s, spans))
         if count:
-            per_s = count / _covered_s(spans, series.period_s)
+            step_s = series.period_s
+            periods = {at for start, end in spans for at in range(int(start // step_s), ceil(end / step_s))}
+            per_s = count / (len(periods) * step_s)
             rates[series.operation] = rates.get(series.operation, 0.0) + per_s
     return rates
-
-
-def _covered_s(spans: Sequence[Span], period_s: int) -> int:
-    """Total length of the periods that overlap the spans, even partly."""
-    periods = {at for start, end in spans for at in range(int(start // period_s), ceil(end / period_s))}
-    return len(periods) * period_s

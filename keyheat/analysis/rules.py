@@ -4,7 +4,7 @@ The ids are stable: a label names the rule that decided it. Which rule holds at 
 `analyzers/partition_or_table`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -48,15 +48,21 @@ _BY_CAUSE: Final[tuple[tuple[str, Constraint, str], ...]] = (
 """What the ids, a throttling reason (`*Exceeded`) and a metric (`*ThrottleEvents`) call each cause."""
 
 
-def _stated() -> Iterator[Rule]:
-    """The rules of the two grades in which DynamoDB or CloudWatch names the cause."""
-    for name, constraint, cause in _BY_CAUSE:
-        meaning = f"The client got a `*{cause}Exceeded` reason."
-        yield Rule(f"reason-{name}", constraint, "reason", meaning)
-    for name, constraint, cause in _BY_CAUSE:
-        meaning = f"The client got no reason, and `*{cause}ThrottleEvents` is above zero."
-        yield Rule(f"metric-{name}", constraint, "cause_metric", meaning)
-
+STATED: Final[Mapping[tuple[Grade, Constraint], Rule]] = {
+    ("reason", constraint): Rule(
+        f"reason-{name}", constraint, "reason", f"The client got a `*{cause}Exceeded` reason."
+    )
+    for name, constraint, cause in _BY_CAUSE
+} | {
+    ("cause_metric", constraint): Rule(
+        f"metric-{name}",
+        constraint,
+        "cause_metric",
+        f"The client got no reason, and `*{cause}ThrottleEvents` is above zero.",
+    )
+    for name, constraint, cause in _BY_CAUSE
+}
+"""The rules of the two grades in which DynamoDB or CloudWatch names the cause."""
 
 BY_SECONDS: Final = _rules(
     "inferred",
@@ -177,7 +183,10 @@ MEASURED: Final = tuple(rule.id for rule in (*BY_SECONDS, *BY_MINUTES, *ON_DEMAN
 """The rules whose confidence is measured one by one."""
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
-    {rule.id: rule for rule in (*_stated(), *BY_SECONDS, *BY_MINUTES, *ON_DEMAND, *CIRCUMSTANCES, *LACKING)}
+    {
+        rule.id: rule
+        for rule in (*STATED.values(), *BY_SECONDS, *BY_MINUTES, *ON_DEMAND, *CIRCUMSTANCES, *LACKING)
+    }
 )
 """Every rule by its id, better grades first."""
 

@@ -16,7 +16,7 @@ from keyheat.analysis.measures import CAPACITY_USED, Absence
 from keyheat.bounds import parsed_json
 from keyheat.masking import masked
 from keyheat.runfiles import CannotWrite, FileProblem
-from keyheat.runs.formats import BEYOND, Confidence, Diagnosis, Label, read_diagnosis
+from keyheat.runs.formats import BEYOND, Confidence, Diagnosis, read_diagnosis
 from keyheat.runs.manifest import Machine, Manifest, read_manifest
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.validation import Quantity, Time
@@ -109,13 +109,14 @@ def summarize(folder: Path) -> RunSummary:
     diagnosis = read_diagnosis(folder / runfiles.FILES[runfiles.DIAGNOSIS])
     manifest = read_manifest(folder)
     verdict, totals = diagnosis.verdict, manifest.totals
+    covered_s = diagnosis.coverage.minutes * 60.0  # by the evidence of a run that was killed
     measures, absent = measures_of(folder, manifest)
     summary = RunSummary(
         run_id=manifest.run_id or folder.name,
         scenario=manifest.name or folder.name,
         question=manifest.question or "",
         started_at=manifest.started_at,
-        duration_s=_duration_s(manifest, diagnosis),
+        duration_s=covered_s if manifest.duration_s is None else manifest.duration_s,
         seed=manifest.seed,
         status=manifest.status,
         setup=setup_of(manifest),
@@ -152,7 +153,8 @@ def labels_of(diagnosis: Diagnosis) -> tuple[str, ...]:
         return ()
     throttles: dict[str, int] = {}
     for label in diagnosis.labels:
-        throttles[_label_name(label)] = throttles.get(_label_name(label), 0) + label.throttles
+        name = f"{label.resource} {label.direction} {label.constraint}"
+        throttles[name] = throttles.get(name, 0) + label.throttles
     least = NOTABLE_SHARE * sum(throttles.values())
     return tuple(sorted(name for name, count in throttles.items() if count >= least))
 
@@ -183,27 +185,14 @@ def read_summary(folder: Path) -> RunSummary:
     A summary that is older than the diagnosis, damaged or of another version is rebuilt, and stored if
     the folder is writable.
     """
-    if (stored := _stored(folder)) is not None:
-        return stored
+    path, diagnosis = folder / NAME, folder / runfiles.FILES[runfiles.DIAGNOSIS]
+    with suppress(OSError, ValueError, FileProblem):
+        if path.stat().st_mtime_ns >= diagnosis.stat().st_mtime_ns:
+            return parsed(runfiles.bytes_of(path))
     summary = summarize(folder)
     with suppress(CannotWrite):
         runfiles.write_json(folder / NAME, SUMMARY, summary.model_dump(mode="json"))
     return summary
-
-
-def _stored(folder: Path) -> RunSummary | None:
-    """Return the stored summary; None if it has to be made."""
-    path, diagnosis = folder / NAME, folder / runfiles.FILES[runfiles.DIAGNOSIS]
-    try:
-        if path.stat().st_mtime_ns < diagnosis.stat().st_mtime_ns:
-            return None
-        return parsed(runfiles.bytes_of(path))
-    except (OSError, ValueError, FileProblem):
-        return None
-
-
-def _label_name(label: Label) -> str:
-    return f"{label.resource} {label.direction} {label.constraint}"
 
 
 def _rule(diagnosis: Diagnosis) -> str | None:
@@ -216,12 +205,6 @@ def _rule(diagnosis: Diagnosis) -> str | None:
         == (verdict.constraint, verdict.resource, verdict.direction)
     ]
     return max(mine, key=lambda label: label.throttles).rule if mine else None
-
-
-def _duration_s(manifest: Manifest, diagnosis: Diagnosis) -> float:
-    """Return the run's duration; for a killed run, the minutes that its evidence covers."""
-    lasted_s = manifest.duration_s
-    return diagnosis.coverage.minutes * 60.0 if lasted_s is None else lasted_s
 
 
 def setup_of(manifest: Manifest) -> Setup:
