@@ -12,7 +12,7 @@ from typing import Final
 
 from keyheat.analysis.rules import CHANGED, NEITHER, RULES, WHOSE, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
-from keyheat.analysis.track import EvidenceTrack
+from keyheat.analysis.track import Cells, EvidenceTrack
 from keyheat.numbers import consumed_units, whole
 from keyheat.words import WRITE
 
@@ -56,6 +56,11 @@ class Consumption:
     pinned_to_maximum: float  # share of all throttled seconds at exactly the on-demand maximum
     too_few: float  # share of all throttled seconds with too few units for a full partition
     _minutes: dict[tuple[int, float], ThrottledMinute] = field(default_factory=dict, compare=False)
+
+    @property
+    def unattributed(self) -> Cells:
+        """Throttled requests by cell that no resource's events account for: perhaps the table's."""
+        return self.timeline.unattributed.get(self.track.direction, {}) if self.track.index is None else {}
 
     def opinion(self, cell: int, start_s: int, end_s: int) -> Opinion:
         """Judge the part of a cell from `start_s` up to `end_s` without stated causes."""

@@ -124,8 +124,7 @@ def _by_inference(
     counts = Counter[int]()  # throttles by cell without a stated cause: of the client, requests, events
     for second, reasons in track.reasons.items():
         counts[track.cell_of(second)] += sum(n for word, n in reasons.items() if constraint_of(word) is None)
-    requests = consumption.timeline.unattributed.get(track.direction, {}) if track.index is None else {}
-    for cell, events in (*requests.items(), *(track.events or {}).items()):
+    for cell, events in (*consumption.unattributed.items(), *(track.events or {}).items()):
         if events:
             counts[cell] = round(events) or 1
     throttles = {

@@ -267,12 +267,6 @@ class KeyDemand:
         return sorted({at for times in counted for at in times})
 
     @property
-    def throttled_periods(self) -> set[datetime]:
-        """Starts of the periods in which CloudWatch counted throttles."""
-        cells = (cell for cell in (self.track.events or {}) if self.track.throttled(cell))
-        return {datetime.fromtimestamp(cell // self.period_s * self.period_s, UTC) for cell in cells}
-
-    @property
     def hot(self) -> Sequence[datetime]:
         """Periods in which the resource throttled; all periods if it never did."""
         return [at for at in self.moments if self.throttled(at)] or self.moments
@@ -356,7 +350,9 @@ def _since_before(
     if rule is None or begun is None or begun <= evidence.window.start or not rule.total:
         return times
     of_all = demand.throttled if rule.counts == "throttled" else demand.consumed
-    before = [at for at in demand.throttled_periods if at < begun]
+    throttled = filter(demand.track.throttled, demand.track.events or ())
+    starts_s = {cell // demand.period_s * demand.period_s for cell in throttled}
+    before = [at for start_s in starts_s if (at := datetime.fromtimestamp(start_s, UTC)) < begun]
     return {
         key.key: {**times[key.key], **{at: key.value / rule.total * of_all(at) for at in before}}
         for key in rule.keys

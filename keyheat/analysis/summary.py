@@ -13,6 +13,7 @@ from keyheat import runfiles
 from keyheat.addresses import in_aws
 from keyheat.analysis.measurement import measures_of
 from keyheat.analysis.measures import CAPACITY_USED, Absence
+from keyheat.analysis.verdict import groups
 from keyheat.bounds import parsed_json
 from keyheat.masking import masked
 from keyheat.runfiles import CannotWrite, FileProblem
@@ -109,6 +110,8 @@ def summarize(folder: Path) -> RunSummary:
     diagnosis = read_diagnosis(folder / runfiles.FILES[runfiles.DIAGNOSIS])
     manifest = read_manifest(folder)
     verdict, totals = diagnosis.verdict, manifest.totals
+    of_verdict = (verdict.constraint, verdict.resource, verdict.direction)
+    heaviest = (group.heaviest for group in groups(diagnosis.labels) if group.limit == of_verdict)
     covered_s = diagnosis.coverage.minutes * 60.0  # by the evidence of a run that was killed
     measures, absent = measures_of(folder, manifest)
     summary = RunSummary(
@@ -127,7 +130,7 @@ def summarize(folder: Path) -> RunSummary:
         direction=verdict.direction,
         grade=verdict.grade,
         confidence=verdict.confidence,
-        rule=verdict.rule or _rule(diagnosis),
+        rule=verdict.rule or next((label.rule for label in heaviest), None),
         labels=labels_of(diagnosis),
         attempts=totals.attempts if totals else None,
         throttled=totals.throttled if totals else None,
@@ -151,12 +154,12 @@ def labels_of(diagnosis: Diagnosis) -> tuple[str, ...]:
     """
     if diagnosis.verdict.constraint == "none":
         return ()
-    throttles: dict[str, int] = {}
-    for label in diagnosis.labels:
-        name = f"{label.resource} {label.direction} {label.constraint}"
-        throttles[name] = throttles.get(name, 0) + label.throttles
-    least = NOTABLE_SHARE * sum(throttles.values())
-    return tuple(sorted(name for name, count in throttles.items() if count >= least))
+    by_limit = groups(diagnosis.labels)
+    least = NOTABLE_SHARE * sum(group.throttles for group in by_limit)
+    notable = [group.limit for group in by_limit if group.throttles >= least]
+    return tuple(
+        sorted(f"{resource} {direction} {constraint}" for constraint, resource, direction in notable)
+    )
 
 
 def write_summary(folder: Path) -> RunSummary:
@@ -193,18 +196,6 @@ def read_summary(folder: Path) -> RunSummary:
     with suppress(CannotWrite):
         runfiles.write_json(folder / NAME, SUMMARY, summary.model_dump(mode="json"))
     return summary
-
-
-def _rule(diagnosis: Diagnosis) -> str | None:
-    """The rule of the heaviest label of the verdict."""
-    verdict = diagnosis.verdict
-    mine = [
-        label
-        for label in diagnosis.labels
-        if (label.constraint, label.resource, label.direction)
-        == (verdict.constraint, verdict.resource, verdict.direction)
-    ]
-    return max(mine, key=lambda label: label.throttles).rule if mine else None
 
 
 def setup_of(manifest: Manifest) -> Setup:

@@ -123,7 +123,13 @@ def verdict(
     """Name what dominated; invalid if the generator was the limit or the evidence does not decide."""
     by_limit = groups(labels)
     sprinkle = _sprinkle(by_limit, evidence, numbers)
-    unstated = _unstated(by_limit, client)
+    unstated, totals = "", client.manifest.totals if client and client.manifest else None
+    more = totals.throttled - sum(group.throttles for group in by_limit) if totals and by_limit else 0
+    if totals is not None and more > 0 and more >= LEAST_UNSTATED * totals.throttled:
+        unstated = (
+            f"{more:,} more throttled attempts were parts of batches or transactions, whose responses do not "
+            "name the limit."
+        )
     counted = "labelled throttle" if unstated else _counted(evidence, labels)
     directions = tuple(_direction(side, evidence, labels, counted) for side in Direction)
     if not by_limit or sprinkle:
@@ -144,14 +150,9 @@ def verdict(
     because = *result.because, *notes
     result = result.model_copy(update={"directions": directions, "because": because})
     result = with_blind_spans(result, evidence, client, numbers.failures)
-    return _with_generator(result, generator) if generator.bound else result
-
-
-def _with_generator(result: Verdict, generator: GeneratorFacts) -> Verdict:
-    """Mark a run whose generator was the limit as invalid, unless DynamoDB named its throttles.
-
-    "No throttles" may be for lack of demand, and an inference rests on the times of requests.
-    """
+    if not generator.bound:
+        return result
+    # "No throttles" may be for lack of demand, and an inference rests on the times of requests.
     if generator.shortfall and result.grade in ("reason", "cause_metric"):
         return result.model_copy(update={"because": (generator.shortfall, *result.because)})
     what = "The load generator was the limit" if generator.shortfall else "The load was not as stated"
@@ -197,18 +198,6 @@ def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
         worst_ms, region = max(late)
         notes.append(f"Copies to {region} took {whole(worst_ms)} ms in the mean of the slowest 5 minutes.")
     return result.model_copy(update={"because": (*result.because, *notes)})
-
-
-def _unstated(by_limit: Sequence[LabelGroup], client: ClientFiles | None) -> str | None:
-    """Mention throttled attempts without a label: partly failed batches carry no reason."""
-    totals = client.manifest.totals if client and client.manifest else None
-    more = totals.throttled - sum(group.throttles for group in by_limit) if totals and by_limit else 0
-    if totals is None or more < LEAST_UNSTATED * totals.throttled or not more:
-        return None
-    return (
-        f"{more:,} more throttled attempts were parts of batches or transactions, whose responses do not "
-        "name the limit."
-    )
 
 
 def _counted(evidence: Evidence, labels: Sequence[Label]) -> str:
