@@ -9,7 +9,7 @@ the minute, its seconds do not represent the resource.
     others'                          600   __|   |__________    10 units/s below all of them
 
 A second is short enough to show the table's limit itself: without burst, a table serves exactly its
-provisioned rate, second after second. So the burst that is left (burst.py) decides nearly everything.
+provisioned rate, second after second. So the burst that is left (bounds.py) decides nearly everything.
 """
 
 import math

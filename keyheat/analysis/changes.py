@@ -7,7 +7,7 @@ from math import ceil, inf
 from typing import Final
 
 from keyheat.analysis.timeline import timeline
-from keyheat.analysis.track import Span, within
+from keyheat.analysis.track import EvidenceTrack, Span, within
 from keyheat.evidence.settings import Steps
 from keyheat.numbers import span
 from keyheat.runs import metrics
@@ -95,10 +95,11 @@ def changes(
 ) -> Changes | None:
     """Return the changes of a throttled resource; None if its demand is unknown."""
     spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
+    track = timeline(evidence).track(resource.index, resource.direction)
     now = _period("while throttled", evidence, resource, spans) if spans else None
-    if now is None or not now.is_known:
+    if track is None or now is None or not now.is_known:
         return None
-    rose_s = _rose_s(evidence, resource, min(start for start, _end in spans), now.demand_per_s or 0.0)
+    rose_s = _rose_s(evidence, track, min(start for start, _end in spans), now.demand_per_s or 0.0)
     calm = _calm(evidence, resource, rose_s)
     before = []
     for name, window_evidence in earlier:
@@ -107,30 +108,24 @@ def changes(
             before.append(period)
     if calm is not None:
         before.insert(len(before) if calm.brief else 0, calm)
-    track = timeline(evidence).track(resource.index, resource.direction)
-    later, last = None, now.provisioned_last_per_s
-    if track is not None and last is not None:
-        published = zip(track.provisioned.starts_s, track.provisioned.values, strict=True)
-        following = ((units, at_s) for at_s, units in published if at_s >= now.end_s and units != last)
-        later = next(following, None)
+    last = now.provisioned_last_per_s
+    published = zip(track.provisioned.starts_s, track.provisioned.values, strict=True)
+    following = ((units, at_s) for at_s, units in published if at_s >= now.end_s and units != last)
     return Changes(
         resource=resource,
         now=now,
         before=tuple(before),
         rose_s=rose_s,
-        unseen=bool(track and track.consumed and track.unpublished(rose_s, now.start_s)),
-        later=later,
+        unseen=bool(track.consumed and track.unpublished(rose_s, now.start_s)),
+        later=next(following, None) if last is not None else None,
     )
 
 
-def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: float) -> float:
+def _rose_s(evidence: Evidence, track: EvidenceTrack, first_s: float, now_per_s: float) -> float:
     """Return the start of the last cells before the first throttle with about the demand of now.
 
     Cells that spent burst capacity belong to it, though retries make the demand of now larger.
     """
-    track = timeline(evidence).track(resource.index, resource.direction)
-    if track is None:
-        return first_s
     cells = [cell for cell in track.consumed or () if cell + track.step_s <= first_s]
     rates = [
         (cell, (track.consumed_per_s(cell) or 0.0) + track.buffered.get(cell, 0.0) / track.step_s)
@@ -141,7 +136,7 @@ def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: f
         if (1 + NOTABLE) * per_s <= now_per_s and per_s <= (track.provisioned.at(cell) or inf):
             break
         alike.append(cell)
-    calm = _calm(evidence, resource, min([*alike, first_s]))
+    calm = _calm(evidence, Resource(track.index, track.direction), min([*alike, first_s]))
     if calm is None or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0):
         return first_s
     risen = takewhile(lambda at: abs(at[1] - now_per_s) < abs(at[1] - before_per_s), rates)

@@ -12,6 +12,7 @@ from keyheat.analysis.rules import NOT_GROWN, RULES
 from keyheat.runs.formats import Evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.run import run_answer
+from keyheat.words import LIMITS
 from tests.conftest import Golden
 from tests.make import START, a_series, client_seconds, consumed, provisioned, throttled
 from tests.make import an_evidence as evidence
@@ -338,6 +339,12 @@ def test_an_example_of_each_rule_in_a_terminal(path: Path, golden: Golden) -> No
     assert path.stem in {diagnosis.verdict.rule, *(label.rule for label in diagnosis.labels)}
     answer = run_answer(evidence_alone(found, diagnosis))
     golden(path.with_suffix(".txt"), trimmed(on_screen(answer)))
+
+
+def test_a_part_of_a_minute_beside_one_at_the_maximum_points_to_the_maximum() -> None:
+    found, *_decided = SITUATIONS["The same beside the maximum"]
+    heaviest = max(diagnosed(found, replay_s=0).labels, key=lambda label: label.throttles)
+    assert f"That points to {LIMITS['max_on_demand']}" in " ".join(heaviest.because)
 
 
 def test_the_longer_the_average_the_less_sure() -> None:
