@@ -14,7 +14,7 @@ from keyheat.runs.plausibility import read_evidence
 from keyheat.show.run import run_answer
 from keyheat.words import LIMITS
 from tests.conftest import Golden
-from tests.make import START, a_series, client_seconds, consumed, provisioned, throttled
+from tests.make import PROVISIONED, START, a_series, client_seconds, consumed, provisioned, throttled
 from tests.make import an_evidence as evidence
 from tests.make import provisioned_over_time as over_time
 from tests.make import throttle_events as events
@@ -60,6 +60,15 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
             consumed(450, 100, index="by_0"), events(None, 8_000, index="by_0"),
             provisioned(100, index="by_0"),
             indexes=1, throttles=throttled(None, range(61, 110)), minutes=2,
+        ),
+        "minutes-at-provisioned", "table", "by_0",
+    ),
+    "Table and index throttle in the same minutes: the client's seconds are of both": (
+        evidence(
+            consumed(400, 400), events(900, 900), provisioned(4_000),
+            consumed(100, 100, index="by_0"), events(900, 900, index="by_0"), provisioned(100, index="by_0"),
+            indexes=1, throttles=throttled(None, range(120), 30),
+            seconds=client_seconds((range(120), 400, 30)), minutes=2,
         ),
         "minutes-at-provisioned", "table", "by_0",
     ),
@@ -253,6 +262,14 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
             consumed(400, 162), events(0, 14_300),
             *over_time(Average=(330,), Minimum=(60,), Maximum=(600,)), minutes=2,
             table={"provisioned": {"write": 60}},
+        ),
+        "table-scaled-down", "table", "table",
+    ),
+    "Lowered at an unknown moment of the period in which DynamoDB names the provisioned throughput": (
+        evidence(
+            consumed(100, 100), events(900, 900),
+            *over_time(Average=(330,), Minimum=(60,), Maximum=(600,)), minutes=2,
+            throttles=throttled(PROVISIONED, range(110), 16),
         ),
         "table-scaled-down", "table", "table",
     ),
