@@ -115,8 +115,10 @@ def banks(
     if track.index is not None and track.direction == WRITE:
         waiting_units = DEFAULT.index_buffer_units * track.scale
 
-    def highest_at(second: float) -> float | None:
-        return None if track.on_demand_at(second) else track.provisioned.highest_at(second)
+    def highest_at(at: float) -> float | None:
+        """The highest possible rate; None where it was on demand, be it for a part of the cell."""
+        on_demand = track.on_demand_at(at + track.step_s - 1)
+        return None if on_demand else track.provisioned.highest_at(at)
 
     spent_later = _spent_later(sorted(measured), highest_at, step_s=step_s)
     result: dict[int, Bank] = {}
