@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 from keyheat.analysis.heat import heats_of
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.numbers import percent, some
-from keyheat.runs.formats import Evidence, Finding
+from keyheat.runs.formats import Finding
 from keyheat.runs.metrics import throttle_events
 from keyheat.runs.run import Run
 from keyheat.words import WRITE, Direction
@@ -64,8 +64,13 @@ def analyze(run: Run, numbers: Thresholds) -> Iterator[Finding]:
     writes = sum(
         row.attempts for row in run.evidence.seconds or () if row.direction == "write" and row.index is None
     )
+    events = [run.evidence.total(throttle_events(side)) for side in Direction]
+    throttled = any(row.throttled for row in run.evidence.seconds or ()) or any(events)
+    not_capacity = "This is contention, not capacity: more capacity does not help."
     for conflict in (CONFLICT, CONDITION, REPLICATION):
-        failed = _lost(conflict, counted, run.evidence)
+        ours = sum(counted.get(name, 0.0) for name in conflict.counted)
+        by_item = run.evidence.total(conflict.metric) if conflict.metric else None  # without a count of ours
+        failed = ours or by_item or 0.0
         if (
             not failed
             or not isfinite(100 * failed)
@@ -82,18 +87,12 @@ def analyze(run: Run, numbers: Thresholds) -> Iterator[Finding]:
                 f"{count}: {conflict.meaning}.",
                 *_of_transactions(conflict, counted),
                 *_where(conflict, run),
-                _not_capacity(run.evidence),
+                not_capacity if throttled else f"Nothing was throttled. {not_capacity}",
                 conflict.helps,
             ),
             numbers=measures,
             direction=WRITE,
         )
-
-
-def _lost(conflict: Conflict, counted: Mapping[str, float], evidence: Evidence) -> float:
-    """Return our failed requests; without a count of ours, CloudWatch's count by item."""
-    ours = sum(counted.get(name, 0.0) for name in conflict.counted)
-    return ours or (evidence.total(conflict.metric) if conflict.metric else None) or 0.0
 
 
 def _of_transactions(conflict: Conflict, counted: Mapping[str, float]) -> Iterator[str]:
@@ -116,11 +115,3 @@ def _where(conflict: Conflict, run: Run) -> Iterator[str]:
         if heat.direction == WRITE and first_hot and first_hot.share >= 0.1:
             name, share = first_hot.shown or first_hot.key, percent(first_hot.share)
             yield f"The hottest key, {name}, has {share} of the write units: most conflicts are likely there."
-
-
-def _not_capacity(evidence: Evidence) -> str:
-    """Say that this is contention, and whether anything was throttled as well."""
-    events = [evidence.total(throttle_events(side)) for side in Direction]
-    throttled = any(row.throttled for row in evidence.seconds or ()) or any(events)
-    message = "This is contention, not capacity: more capacity does not help."
-    return message if throttled else f"Nothing was throttled. {message}"

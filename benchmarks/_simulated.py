@@ -8,8 +8,7 @@ from benchmarks._child import scenario_of
 from keyheat.analysis.measurement import TAKEN, RunMeasured
 from keyheat.analysis.measures import MEASURES
 from keyheat.analysis.run_result import traffic_of
-from keyheat.analysis.setup import Setup
-from keyheat.analysis.summary import RunSummary
+from keyheat.analysis.summary import RunSummary, Setup
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.rules import load_thresholds
 from keyheat.model.limits import MINUTE_S
 from keyheat.runs.formats import Evidence, Verdict
 from keyheat.scenario.scenario import Scenario, load_scenario

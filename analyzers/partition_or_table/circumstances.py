@@ -11,23 +11,18 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capac
 """
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat, key_spread
-from keyheat.analysis.rules import NOT_GROWN
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import NOT_GROWN, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import clock, consumed_units, measured, percent, span, units, whole
 from keyheat.runs.formats import Evidence, Label
 from keyheat.words import Direction, index_of
 
-from .burst import LOWER
-
-ResourceKey = tuple[str, Direction]
+from .bounds import LOWER
 
 BEFORE: Final = 12  # published values (an hour) before a label that can show a reduction
 HIGHER: Final = 1.05  # times the provisioned throughput when the throttles began
@@ -36,6 +31,10 @@ LASTED_S: Final = 150  # least seconds for which a partition throttles before Dy
 AFTER: Final = 2  # cells after a label that show whether the demand continues
 GOES_ON: Final = 0.95  # of the consumption during the label
 SEEN_LATE_S: Final = 60  # seconds by which a split may be seen after the label that it ended
+
+
+Event = tuple[str | None, str]
+"""The rule of an event (None: the label's stays), and a sentence that has its numbers."""
 
 
 def with_circumstances(
@@ -48,60 +47,47 @@ def with_circumstances(
     """Give labels with such an event its rule and one more sentence."""
     seen = evidence.partitions.splits if evidence.partitions else None
     splits_s = [at.timestamp() for at in seen or ()]  # the table's own, from its stream
-    starts: defaultdict[ResourceKey, list[float]] = defaultdict(list)
-    for label in labels:
-        starts[label.resource, label.direction].append(label.start.timestamp())
-    starts_s = {key: sorted(times) for key, times in starts.items()}
-    recorded = {(t.index, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
+    recorded = {(t.resource, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
+    starts_s: dict[tuple[str, Direction], list[float]] = {key: [] for key in recorded}
+    for label in labels:  # in order of time
+        starts_s[label.resource, label.direction].append(label.start.timestamp())
     result = []
     for label in labels:
         key = label.resource, label.direction
         track = arranged.track(index_of(label.resource), label.direction)
-        if track is not None:
-            label = _with_event(label, starts_s[key], track, splits_s)
-            seconds = recorded[track.index, track.direction]
-            spread = _spread(evidence, track, heats)
-            label = _not_grown(label, track, seconds, spread, numbers)
+        assert track is not None, "labels are of tracks"
+        events: tuple[Event | None, ...] = ()
+        if label.constraint == "table":
+            events = (_lowered(label, track) or _raised(label, track),)
+        elif label.constraint == "partition":
+            peak = _peak(label, track, recorded[key])
+            events = (
+                _split(label, starts_s[key], track, splits_s),
+                _not_grown(peak, track, evidence, heats, numbers),
+            )
+        for rule, because in filter(None, events):
+            changes = {"rule": rule or label.rule, "because": (*label.because, because)}
+            label = label.model_copy(update=changes)
         result.append(label)
     return result
 
 
-def _with_event(
-    label: Label, starts: Sequence[float], track: EvidenceTrack, splits_s: Sequence[float]
-) -> Label:
-    event = None
-    if label.constraint == "table":
-        event = _lowered(label, track) or _raised(label, track)
-    elif label.constraint == "partition":
-        event = _split_in_stream(label, starts, track, splits_s) or _split_inferred(label, starts, track)
-    return label if event is None else _with_rule(label, *event)
-
-
-def _with_rule(label: Label, rule: str, because: str) -> Label:
-    return label.model_copy(update={"rule": rule, "because": (*label.because, because)})
-
-
-def _lowered(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
+def _lowered(label: Label, track: EvidenceTrack) -> Event | None:
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
-    now = track.provisioned.at(end_s - 1)
+    past = bisect_right(track.provisioned.starts_s, start_s)
+    published = max(track.provisioned.values[max(0, past - BEFORE) : past], default=None)
+    lower = [(published, track.provisioned.at(end_s - 1))]
     if track.provisioned.readings:
         late, early = (way.at(end_s - 1) for way in track.provisioned.readings)
-        if late is not None and early is not None and early <= LOWER * late:
-            return _lowered_from(late, early, track)
-    past = bisect_right(track.provisioned.starts_s, start_s)
-    before = max(track.provisioned.values[max(0, past - BEFORE) : past], default=None)
-    if now is None or before is None or now > LOWER * before:
-        return None
-    return _lowered_from(before, now, track)
+        lower.insert(0, (late, early))
+    for before, now in lower:
+        if before is not None and now is not None and now <= LOWER * before:
+            from_to = f"from {whole(before)} to {units(now, track.direction)}"
+            return "table-scaled-down", f"The provisioned throughput was lowered {from_to}."
+    return None
 
 
-def _lowered_from(before: float, now: float, track: EvidenceTrack) -> tuple[str, str]:
-    return "table-scaled-down", (
-        f"The provisioned throughput was lowered from {whole(before)} to {units(now, track.direction)}."
-    )
-
-
-def _raised(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
+def _raised(label: Label, track: EvidenceTrack) -> Event | None:
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
     before = track.provisioned.at(start_s)
     first = bisect_right(track.provisioned.starts_s, start_s)
@@ -120,43 +106,30 @@ def _raised(label: Label, track: EvidenceTrack) -> tuple[str, str] | None:
     )
 
 
-def _split_in_stream(
+def _split(
     label: Label, begun: Sequence[float], track: EvidenceTrack, splits_s: Sequence[float]
-) -> tuple[str, str] | None:
-    """Name a split in the stream: it ended the throttles if the demand continued without them."""
+) -> Event | None:
+    """A split, which the table's stream shows, or which ended throttles while the demand went on."""
     start_s, end_s = label.start.timestamp(), label.end.timestamp()
-    seen = [at_s for at_s in splits_s if start_s <= at_s < end_s + SEEN_LATE_S]
-    if track.index is not None or not seen:
-        return None
-    at = f"A partition of the table was split at {clock(seen[-1])}, as its stream shows"
-    rates = _before_and_after(label, begun, track)
+    seen = [at_s for at_s in splits_s if start_s <= at_s < end_s + SEEN_LATE_S and track.index is None]
+    rates = _before_and_after(start_s, end_s, begun, track)
+    at = f"A partition of the table was split at {clock(seen[-1])}, as its stream shows" if seen else ""
     if rates is None:
-        return label.rule or "key-range-split-seen", f"{at}."
-    mean, least = rates
-    return "key-range-split-seen", (
-        f"{at}, and the throttles ended. {consumed_units(mean, track.direction)} were consumed before, "
-        f"and at least {measured(least)} afterwards."
-    )
-
-
-def _split_inferred(label: Label, begun: Sequence[float], track: EvidenceTrack) -> tuple[str, str] | None:
-    length_s = (label.end - label.start).total_seconds()
-    rates = _before_and_after(label, begun, track)
-    if length_s < LASTED_S or rates is None:
+        return (None, f"{at}.") if seen else None
+    mean, least = consumed_units(rates[0], track.direction), measured(rates[1])
+    consumed = f"{mean} were consumed before, and at least {least} afterwards."
+    if seen:
+        return "key-range-split-seen", f"{at}, and the throttles ended. {consumed}"
+    if end_s - start_s < LASTED_S:
         return None
-    mean, least = rates
-    return "key-range-split", (
-        f"The throttles ended by themselves after {span(length_s)}: a split. "
-        f"{consumed_units(mean, track.direction)} were consumed before, and at least {measured(least)} "
-        "afterwards."
-    )
+    length = span(end_s - start_s)
+    return "key-range-split", f"The throttles ended by themselves after {length}: a split. {consumed}"
 
 
 def _before_and_after(
-    label: Label, begun: Sequence[float], track: EvidenceTrack
+    start_s: float, end_s: float, begun: Sequence[float], track: EvidenceTrack
 ) -> tuple[float, float] | None:
     """Mean rate during a label and least rate after it; None if it began again or the demand ended."""
-    start_s, end_s = label.start.timestamp(), label.end.timestamp()
     last = track.cell_of(end_s - 1)
     over_s = last + (AFTER + 1) * track.step_s
     if bisect_right(begun, over_s) > bisect_right(begun, start_s):
@@ -173,61 +146,34 @@ def _rates(track: EvidenceTrack, cells: range) -> list[float]:
     return [rate for cell in cells if (rate := track.consumed_per_s(cell)) is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class KeySharing:
-    """How a resource's keys share the load; `words` if no rate shows it."""
-
-    even: bool
-    words: str = "it reaches every partition"
-    hottest_per_s: float | None = None
-
-
-def _spread(evidence: Evidence, track: EvidenceTrack, heats: Sequence[RunHeat]) -> KeySharing:
-    heat = next(
-        (
-            run_heat
-            for run_heat in heats
-            if (run_heat.direction, run_heat.index) == (track.direction, track.index)
-        ),
-        None,
-    )
-    if heat is not None or track.index is None:
-        if heat is not None and heat.pinned is not None:
-            return KeySharing(even=False, words="", hottest_per_s=heat.per_s())
-        return KeySharing(even=True, hottest_per_s=heat.per_s() if heat else None)
-    seen = key_spread(evidence, track.index)
-    if seen is None:
-        return KeySharing(even=False, words=INDEX_NOT_COUNTED)
-    even = seen.spread == "even"
-    return KeySharing(even, words="its throttles are spread over many keys" if even else "")
-
-
 def _not_grown(
-    label: Label,
+    peak: float | None,
     track: EvidenceTrack,
-    seconds: Sequence[int],
-    spread: KeySharing,
+    evidence: Evidence,
+    heats: Sequence[RunHeat],
     numbers: Thresholds,
-) -> Label:
-    """Change the label's rule if the table has not grown yet and no key is hot."""
-    if label.constraint != "partition" or not track.on_demand or not track.warm:
-        return label
-    peak = _peak(label, track, seconds)
-    hottest = spread.hottest_per_s
+) -> Event | None:
+    """An on-demand table that has not grown yet: no key is hot. Without a rule, why that is unknown."""
+    if not track.on_demand or not track.warm:
+        return None
     if peak is None or peak < numbers.inferred.warm_share * track.warm:
-        return label
+        return None
+    heat = next((h for h in heats if (h.direction, h.index) == (track.direction, track.index)), None)
+    hottest, keys = heat.per_s() if heat else None, "it reaches every partition"
     if hottest is not None and hottest >= numbers.inferred.at_limit * track.ceiling:
-        return label
-    if not spread.even:
-        return label.model_copy(update={"because": (*label.because, spread.words)}) if spread.words else label
-    share = percent(peak / track.warm)
-    used = f"The load consumed {consumed_units(peak, label.direction)}, {share} of the warm throughput of "
-    keys = spread.words
+        return None
+    if heat is not None and heat.pinned is not None:
+        return None
+    if heat is None and track.index is not None:
+        spread = key_spread(evidence, track.index)
+        if spread is None or spread.spread != "even":
+            return (None, INDEX_NOT_COUNTED) if spread is None else None
+        keys = "its throttles are spread over many keys"
     if hottest is not None:
-        keys = f"the hottest key asked for {consumed_units(hottest, label.direction)} only"
-    return _with_rule(
-        label, NOT_GROWN, f"{used}{whole(track.warm)}, and {keys}: the table has not grown yet."
-    )
+        keys = f"the hottest key asked for {consumed_units(hottest, track.direction)} only"
+    share = f"{percent(peak / track.warm)} of the warm throughput of {whole(track.warm)}"
+    used = f"The load consumed {consumed_units(peak, track.direction)}, {share}"
+    return NOT_GROWN, f"{used}, and {keys}: the table has not grown yet."
 
 
 def _peak(label: Label, track: EvidenceTrack, seconds: Sequence[int]) -> float | None:

@@ -14,22 +14,22 @@ from keyheat.runs.metrics import cause_events, constraint_of
 from keyheat.words import LIMITS, Constraint, Grade, whose
 
 from .consumption import Consumption
-from .opinion import Opinion, OpinionSpan, decided, spans, undecided
+from .opinion import Opinion, Span, spans, undecided
 from .seconds import OF_OTHERS, ThrottledSecond, by_seconds, smoothed
 from .unconfirmed import accounts_for, is_unconfirmed, surplus, whose_words
 
-LATE: Final = 0.2  # of a minute's events: the most that may be counted in the next one
 DENIED: Final = 0.5  # factor: the cause's own metric is zero
+NOTABLE: Final = 0.2  # least share of CloudWatch's counts at which another cause is mentioned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCandidate:
     """A throttled span with its grade's constraint, before the other grades are weighed."""
 
-    span: OpinionSpan
+    span: Span
     constraint: Constraint
     grade: Grade
-    words: Mapping[str, int] = field(default_factory=dict)  # DynamoDB's reasons or CloudWatch's counts
+    words: Mapping[str, int] = field(default_factory=dict)  # DynamoDB's reasons, counted
     opinion: Opinion | None = None  # of the heaviest cell, for the inferred grade
 
 
@@ -43,33 +43,48 @@ def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) ->
     stated, sampled = _apart(track, _by_reason(track, numbers.gap_s), numbers.gap_s)
     covered = _cells(track, (c.span for c in stated), numbers.skew_s)
     covered |= _cells(track, (c.span for c in sampled), 0.0)
-    measured = _by_metric(track, covered, numbers.gap_s)
+    measured = [
+        LabelCandidate(span=span, constraint=constraint, grade="cause_metric")
+        for constraint, cells in track.causes.items()
+        for span in spans(
+            ((cell, round(count)) for cell, count in cells.items() if cell not in covered),
+            width_s=track.step_s,
+            gap_s=numbers.gap_s,
+        )
+    ]
     for candidate in measured:
         around = _cells(track, [candidate.span], numbers.skew_s)
         covered |= around if accounts_for(track, around) else set(cells_of(candidate, track))
-    beyond = surplus(consumption)
+    beyond = surplus(consumption)  # what an index, or something else, refused
+    of_unknown = [
+        _inferred(span, undecided(WHOSE, whose_words(consumption, track.cell_of(span.start_s))))
+        for span in spans(beyond.items(), width_s=track.step_s, gap_s=numbers.gap_s)
+    ]
     return (
-        *stated, *sampled, *measured, *_by_inference(consumption, covered, explained, beyond),
-        *_of_unknown(consumption, beyond),
-    )  # fmt: skip
+        *stated,
+        *sampled,
+        *measured,
+        *_by_inference(consumption, covered, explained, beyond),
+        *of_unknown,
+    )
 
 
 def _by_reason(track: EvidenceTrack, gap_s: float) -> list[LabelCandidate]:
-    moments: defaultdict[Constraint, list[tuple[int, int]]] = defaultdict(list)
     reasons_of: defaultdict[Constraint, list[tuple[int, str, int]]] = defaultdict(list)
     for second, reasons in sorted(track.reasons.items()):
         for reason, count in reasons.items():
-            constraint = constraint_of(reason)
-            if constraint is not None and reason is not None:
-                moments[constraint].append((second, count))
+            if reason is not None and (constraint := constraint_of(reason)) is not None:
                 reasons_of[constraint].append((second, reason, count))
-    return [
-        LabelCandidate(
-            span=span, constraint=constraint, grade="reason", words=_counted(reasons_of[constraint], span)
-        )
-        for constraint, times in moments.items()
-        for span in spans(times, width_s=1, gap_s=gap_s)
-    ]
+    result = []
+    for constraint, words in reasons_of.items():
+        for span in spans(((second, count) for second, _, count in words), width_s=1, gap_s=gap_s):
+            counts: Counter[str] = Counter()
+            first = bisect_left(words, span.start_s, key=lambda word: word[0])
+            after = bisect_left(words, span.end_s, key=lambda word: word[0])
+            for _, reason, count in words[first:after]:
+                counts[reason] += count
+            result.append(LabelCandidate(span=span, constraint=constraint, grade="reason", words=counts))
+    return result
 
 
 def _apart(
@@ -95,51 +110,25 @@ def _apart(
         for span in spans(moments, width_s=track.step_s, gap_s=gap_s):
             words = Counter[str]()
             for piece in pieces:
-                if span.overlaps(piece.span.start_s, piece.span.end_s):
+                if piece.span.start_s < span.end_s and span.start_s < piece.span.end_s:
                     words.update(piece.words)
             result.append(LabelCandidate(span=span, constraint=constraint, grade="reason", words=words))
     return whole, result
-
-
-def _counted(words: Sequence[tuple[int, str, int]], span: OpinionSpan) -> Mapping[str, int]:
-    """Reasons within the span; `words` are in order of their seconds."""
-    counts: Counter[str] = Counter()
-    first = bisect_left(words, span.start_s, key=lambda word: word[0])
-    after = bisect_left(words, span.end_s, key=lambda word: word[0])
-    for _, reason, count in words[first:after]:
-        counts[reason] += count
-    return counts
-
-
-def _by_metric(track: EvidenceTrack, covered: set[int], gap_s: float) -> list[LabelCandidate]:
-    return [
-        LabelCandidate(span=span, constraint=constraint, grade="cause_metric")
-        for constraint, cells in track.causes.items()
-        for span in spans(
-            ((cell, round(count)) for cell, count in cells.items() if cell not in covered),
-            width_s=track.step_s,
-            gap_s=gap_s,
-        )
-    ]
-
-
-def _of_unknown(consumption: Consumption, beyond: Mapping[int, int]) -> list[LabelCandidate]:
-    """What counts beyond CloudWatch's events: an index, or something else, refused them."""
-    track, gap_s = consumption.track, consumption.numbers.spans.gap_s
-    return [
-        _inferred(span, undecided(WHOSE, whose_words(consumption, track.cell_of(span.start_s))))
-        for span in spans(beyond.items(), width_s=track.step_s, gap_s=gap_s)
-    ]
 
 
 def _by_inference(
     consumption: Consumption, covered: set[int], explained: Callable[[int], bool], beyond: Collection[int]
 ) -> list[LabelCandidate]:
     """By second if the client's seconds represent the resource, else by cell."""
+    track = consumption.track
+    counts = Counter[int]()  # throttles by cell without a stated cause: of the client, requests, events
+    for second, reasons in track.reasons.items():
+        counts[track.cell_of(second)] += sum(n for word, n in reasons.items() if constraint_of(word) is None)
+    for cell, events in (*consumption.unattributed.items(), *(track.events or {}).items()):
+        if events:
+            counts[cell] = round(events) or 1
     throttles = {
-        cell: count
-        for cell, count in _unexplained(consumption).items()
-        if cell not in covered and count and not explained(cell) and not _counted_late(consumption, cell)
+        cell: count for cell, count in counts.items() if cell not in covered and count and not explained(cell)
     }
     by_second = {
         cell: seconds
@@ -156,44 +145,26 @@ def _by_inference(
 
 def _decided_by_minute(consumption: Consumption, cell: int, seconds: Sequence[ThrottledSecond]) -> bool:
     """Whether the minute decides, and others' consumption keeps the client's seconds from deciding."""
-    opinion = by_seconds(smoothed(seconds), consumption.track.direction, consumption.numbers)
+    opinion = by_seconds(smoothed(seconds), consumption.track, consumption.numbers)
     if opinion.rule not in OF_OTHERS or consumption.settled(opinion).constraint != "undetermined":
         return False
     return consumption.by_minute(cell).constraint != "undetermined"
 
 
-def _counted_late(consumption: Consumption, cell: int) -> bool:
-    """Whether CloudWatch's few events belong to the minute before: the client saw none in this one."""
-    track, throttled = consumption.track, consumption.throttled
-    before = cell - track.step_s
-    seen = any(at in consumption.rates.measured for at in range(cell, cell + track.step_s))
-    if cell in throttled or before not in throttled or not seen:
-        return False
-    events = track.events or {}
-    return events.get(cell, 0.0) <= LATE * events.get(before, 0.0)
-
-
 def _by_second(consumption: Consumption, seconds: Sequence[ThrottledSecond]) -> list[LabelCandidate]:
-    numbers, result = consumption.numbers, []
-    rated = smoothed(seconds)
+    gap_s, result = consumption.numbers.spans.gap_s, []
+    rated = smoothed(seconds)  # in order of time
     for constraint in dict.fromkeys(second.constraint for second in rated):
         agreeing = [second for second in rated if second.constraint == constraint]
-        for span in spans(((s.second, s.throttles) for s in agreeing), width_s=1, gap_s=numbers.spans.gap_s):
-            within = _within(agreeing, span)
-            opinion = consumption.settled(by_seconds(within, consumption.track.direction, numbers))
-            result.append(_inferred(span, opinion))
+        for span in spans(((s.second, s.throttles) for s in agreeing), width_s=1, gap_s=gap_s):
+            first = bisect_left(agreeing, span.start_s, key=lambda second: second.second)
+            after = bisect_left(agreeing, span.end_s, key=lambda second: second.second)
+            result.append(_inferred(span, consumption.by_seconds(agreeing[first:after])))
     return result
 
 
-def _within(seconds: Sequence[ThrottledSecond], span: OpinionSpan) -> Sequence[ThrottledSecond]:
-    """The seconds of a span; all are in order of time."""
-    first = bisect_left(seconds, span.start_s, key=lambda second: second.second)
-    after = bisect_left(seconds, span.end_s, key=lambda second: second.second)
-    return seconds[first:after]
-
-
 def _by_cell(consumption: Consumption, throttles: Mapping[int, int]) -> list[LabelCandidate]:
-    opinions = {cell: _unless_denied(consumption, cell, _opinion(consumption, cell)) for cell in throttles}
+    opinions = {cell: _opinion(consumption, cell) for cell in throttles}
     result = []
     for constraint in dict.fromkeys(opinion.constraint for opinion in opinions.values()):
         cells = {
@@ -208,6 +179,17 @@ def _by_cell(consumption: Consumption, throttles: Mapping[int, int]) -> list[Lab
     return result
 
 
+def _opinion(consumption: Consumption, cell: int) -> Opinion:
+    """Judge a cell by its average; weaker where the metric of that very cause is a measured zero."""
+    if is_unconfirmed(consumption, cell):
+        return undecided(WHOSE, whose_words(consumption, cell))
+    track, opinion = consumption.track, consumption.by_minute(cell)
+    if track.causes.get(opinion.constraint, {}).get(cell) != 0 or not track.throttled(cell):
+        return opinion
+    denied = f"But CloudWatch counts no {metric_of(track, opinion.constraint)} there."
+    return opinion.weaker(DENIED, denied).decided(consumption.numbers.inferred.decide_at)
+
+
 def _together(opinions: Mapping[int, Opinion], throttles: Mapping[int, int]) -> Opinion:
     """Merge the opinions of some cells: the rule with most throttles, the weighted confidence of all."""
     by_rule: Counter[str] = Counter()
@@ -220,42 +202,12 @@ def _together(opinions: Mapping[int, Opinion], throttles: Mapping[int, int]) -> 
     return replace(heaviest, confidence=min(1.0, weighted / by_rule.total()))
 
 
-def _inferred(span: OpinionSpan, opinion: Opinion) -> LabelCandidate:
+def _inferred(span: Span, opinion: Opinion) -> LabelCandidate:
     grade: Grade = "none" if opinion.constraint == "undetermined" else "inferred"
     return LabelCandidate(span=span, constraint=opinion.constraint, grade=grade, opinion=opinion)
 
 
-def _unexplained(consumption: Consumption) -> dict[int, int]:
-    """Throttles by cell without a stated cause: CloudWatch's events, the client's, or requests."""
-    track, counts = consumption.track, Counter[int]()
-    for second, reasons in track.reasons.items():
-        counts[track.cell_of(second)] += sum(
-            n for reason, n in reasons.items() if constraint_of(reason) is None
-        )
-    requests = consumption.timeline.unattributed.get(track.direction, {}) if track.index is None else {}
-    for cell, count in (*requests.items(), *(track.events or {}).items()):
-        if count:
-            counts[cell] = round(count) or 1
-    return dict(counts)
-
-
-def _opinion(consumption: Consumption, cell: int) -> Opinion:
-    if is_unconfirmed(consumption, cell):
-        return undecided(WHOSE, whose_words(consumption, cell))
-    return consumption.by_minute(cell)
-
-
-def _unless_denied(consumption: Consumption, cell: int, opinion: Opinion) -> Opinion:
-    """Weaken an opinion whose own cause metric is a measured zero."""
-    track, constraint = consumption.track, opinion.constraint
-    if track.causes.get(constraint, {}).get(cell) != 0 or not track.throttled(cell):
-        return opinion
-    metric = metric_of(track, constraint)
-    denied = f"But CloudWatch counts no {metric} there."
-    return decided(opinion.weaker(DENIED, denied), consumption.numbers.inferred.decide_at)
-
-
-def _cells(track: EvidenceTrack, spans: Iterable[OpinionSpan], skew_s: float) -> set[int]:
+def _cells(track: EvidenceTrack, spans: Iterable[Span], skew_s: float) -> set[int]:
     """The cells that spans touch, widened by the skew between two clocks."""
     cells: set[int] = set()
     for span in spans:
@@ -264,52 +216,29 @@ def _cells(track: EvidenceTrack, spans: Iterable[OpinionSpan], skew_s: float) ->
     return cells
 
 
-NOTABLE: Final = 0.2  # least share of CloudWatch's counts at which another cause is mentioned
+Others = Mapping[Constraint, Sequence[Span]]
+"""The spans of each constraint on a track, in order and disjoint."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
-    """A candidate's confidence and reasons after all grades were weighed."""
-
-    confidence: float
-    because: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Others:
-    """The spans of each constraint on a track, in order and disjoint."""
-
-    spans: Mapping[Constraint, Sequence[OpinionSpan]]
-
-    @classmethod
-    def of(cls, candidates: Sequence[LabelCandidate]) -> "Others":
-        """The spans of a track's candidates."""
-        by_constraint: defaultdict[Constraint, list[OpinionSpan]] = defaultdict(list)
-        for candidate in candidates:
-            by_constraint[candidate.constraint].append(candidate.span)
-        ordered = {
-            name: sorted(spans, key=lambda span: span.start_s) for name, spans in by_constraint.items()
-        }
-        return cls(ordered)
-
-    def seen(self, constraint: Constraint, span: OpinionSpan) -> bool:
-        """Whether a constraint was seen at some moment of a span."""
-        spans = self.spans.get(constraint, ())
-        index = bisect_left(spans, span.end_s, key=lambda span: span.start_s)
-        return index > 0 and spans[index - 1].overlaps(span.start_s, span.end_s)
+def spans_of(candidates: Sequence[LabelCandidate]) -> Others:
+    """Return the spans of a track's candidates by constraint."""
+    by_constraint: defaultdict[Constraint, list[Span]] = defaultdict(list)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.span.start_s):
+        by_constraint[candidate.constraint].append(candidate.span)
+    return by_constraint
 
 
-def weigh(candidate: LabelCandidate, others: Others, consumption: Consumption) -> Weight:
-    """Weigh a candidate against all grades; `others` are of the same track."""
+def weigh(candidate: LabelCandidate, others: Others, consumption: Consumption) -> tuple[float, list[str]]:
+    """Return a candidate's confidence and reasons by all grades; `others` are of the same track."""
     if candidate.opinion is not None:
-        return Weight(candidate.opinion.confidence, (candidate.opinion.because,))
+        return candidate.opinion.confidence, [candidate.opinion.because]
     confidence = consumption.numbers.confidence
     value = confidence.reason if candidate.grade == "reason" else confidence.cause_metric
     factors = [_against_metrics(candidate, others, consumption), _against_inference(candidate, consumption)]
     factors.append(_without_reason(candidate, consumption))
     for factor, _ in factors:
         value = min(value * factor, confidence.reason_confirmed)
-    return Weight(value, tuple(because for _, because in factors if because))
+    return value, [because for _, because in factors if because]
 
 
 def cells_of(candidate: LabelCandidate, track: EvidenceTrack) -> range:
@@ -318,9 +247,14 @@ def cells_of(candidate: LabelCandidate, track: EvidenceTrack) -> range:
 
 
 def heaviest_cell(candidate: LabelCandidate, consumption: Consumption) -> int:
-    """The cell of the span with most throttles."""
-    cells = cells_of(candidate, consumption.track)
-    return max(cells, key=lambda cell: _throttles(consumption, cell))
+    """The cell of the span with most throttles, as the client counts them, else CloudWatch."""
+    events = consumption.track.events or {}
+
+    def throttles(cell: int) -> float:
+        by_client = sum(count for _, count in consumption.throttled.get(cell, ()))
+        return by_client or events.get(cell, 0.0)
+
+    return max(cells_of(candidate, consumption.track), key=throttles)
 
 
 def _against_metrics(
@@ -339,7 +273,15 @@ def _against_metrics(
         published = track.consumed is not None and any(cell in track.consumed for cell in cells)
         silent = "CloudWatch's cause-specific metrics count no throttle in these minutes, or not yet."
         return (confidence.inferred_conflict, silent) if published else (1.0, "")
-    foreign = {n: c for n, c in counts.items() if c >= NOTABLE * total and not others.seen(n, candidate.span)}
+
+    def is_seen(constraint: Constraint) -> bool:
+        seen = others.get(constraint, ())
+        index = bisect_left(seen, candidate.span.end_s, key=lambda span: span.start_s)
+        return index > 0 and seen[index - 1].end_s > candidate.span.start_s
+
+    foreign = {
+        name: count for name, count in counts.items() if count >= NOTABLE * total and not is_seen(name)
+    }
     if foreign:
         message = " and ".join(f"{count:,.0f} {metric_of(track, name)}" for name, count in foreign.items())
         return (
@@ -380,11 +322,6 @@ def _without_reason(candidate: LabelCandidate, consumption: Consumption) -> tupl
     factor = 1 - share * (1 - consumption.numbers.confidence.unreasoned)
     more = f"{some(bare, 'more throttle')} in this span came without a known reason"
     return factor, f"{more} and {'is' if bare == 1 else 'are'} not counted here."
-
-
-def _throttles(consumption: Consumption, cell: int) -> float:
-    client_count = sum(count for _, count in consumption.throttled.get(cell, ()))
-    return client_count or (consumption.track.events or {}).get(cell, 0.0)
 
 
 def metric_of(track: EvidenceTrack, constraint: Constraint) -> str:

@@ -1,21 +1,24 @@
-"""The inferred grade for provisioned capacity, by CloudWatch's minutes (or longer periods of old windows).
+"""How a minute becomes "table" or "partition": the inferred grade for provisioned capacity, by CloudWatch.
 
-Which limit throttled a minute? Inequalities exclude limits first (bounds.py). The rest is weighed by average
-consumption against provisioned capacity, and by the other throttled minutes:
+Inequalities exclude limits first (bounds.py). The rest is weighed by average consumption against provisioned
+capacity, and by the other throttled minutes; the first of these rules decides:
 
-    consumed     and                                     throttled by
-    little       -                                       the table: no partition can have been full
-    -            later, more than the refill is used     a partition: the table was not empty
-    -            other minutes are at provisioned        the table, in this minute as well
-    equal        -                                       the table
-    above        the next throttled minute is, too       a partition: the table was still granting burst
-    above        burst spent by estimate                 the table, from then on
-    above        since the last one, all that was saved  the table: a job that empties its burst each time
-    below        little is provisioned                   the table: a partition needs burst to be full
-    far below    much is provisioned                     a partition, most likely
-    below        else                                    undetermined: burst may not have been granted
+    rule           consumed   and                                   throttled by
+    _too_few       little     -                                     the table: no partition can have been full
+    _in_chunks     -          next to nothing is provisioned        the table: it gets capacity in chunks
+    _later         -          later, more than the refill is used   a partition: the table was not empty
+    _at            equal      -                                     the table
+    _spent_before  below      burst spent by estimate               the table, in a partly loaded minute
+    _pinned        -          other minutes are at provisioned      the table, in this minute as well
+    _above         above      burst spent by estimate               the table, from then on
+                   above      all that was saved since the last     the table, by a job that empties its burst
+                   above      the next throttled minute is, too     a partition: burst was still granted
+    _below         below      little is provisioned                 the table: burst must fill a partition
+                   far below  much is provisioned                   a partition, most likely
+                   below      else                                  undetermined: perhaps without burst
 
-A minute's average hides what happened within it, so the client's seconds come first (seconds.py).
+A cell is a minute, or a longer period of an old window. Its average hides what happened within it, so the
+client's seconds come first (seconds.py).
 """
 
 from collections.abc import Callable, Mapping
@@ -24,20 +27,24 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import AT_CEILING, Thresholds
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.evidence.settings import Steps
 from keyheat.model import limits
-from keyheat.numbers import consumed_units, of_provisioned, span, units, whole
+from keyheat.numbers import of_provisioned, span, units, whole
 
-from .bounds import BELOW, Bound, later_spent, later_words, not_a_partition
-from .burst import LOWER, Bank, lowered, of_whole_partitions
+from .bounds import (
+    BELOW,
+    Bank,
+    Bound,
+    later_spent,
+    lowered,
+    not_a_partition,
+    of_whole_partitions,
+)
 from .opinion import Opinion, leaning, neither, opinion_of, undecided
 
-AS_BEFORE: Final = 1.1  # times the load served before: up to here it is the same load
 LONG: Final = 0.7  # factor: an average of an hour hides minutes at the table's limit
-MOMENT: Final = 0.9  # factor: the moment of a change is unknown
 PINNED: Final = 0.3  # least share of throttled minutes at provisioned that shows the table's limit
 ALL_SAVED: Final = 0.02  # relative difference of what was consumed from what was provisioned meanwhile
 LEAST_TIMES: Final = 3  # throttled minutes that took all that was saved since the last: hardly by chance
@@ -47,13 +54,15 @@ FEW_PARTITIONS: Final = 2  # times one partition's ceiling: up to here the table
 LITTLE_MORE: Final = 0.7  # factor: 12 of 17 such cases in wide worlds were a partition's, 194 of 197 above
 
 
-@dataclass(frozen=True)
-class MinuteReading:
-    """One resource by minutes, under one reading of its provisioned capacity."""
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One reading of a resource's provisioned capacity; there are two if it changed at an unknown moment."""
 
     track: EvidenceTrack
     provisioned: Steps
-    banks: Mapping[int, Bank]
+    banks: Mapping[int, Bank]  # by cell
+    banks_by_second: Mapping[int, Bank]
+    pinned_seconds: float  # share of all throttled seconds at exactly the provisioned rate
     numbers: Thresholds
 
     def pinned(self, capacity: float) -> bool:
@@ -90,27 +99,20 @@ class MinuteReading:
 
     def minute(self, cell: int) -> "Minute | None":
         """Return one cell; None if consumption or capacity is unknown."""
-        rate, capacity, bank = (
-            self.track.consumed_per_s(cell), self.provisioned.at(cell), self.banks.get(cell)
-        )  # fmt: skip
-        if rate is None or not capacity or bank is None:
-            return None
-        return Minute(self, cell, rate, capacity, bank)
+        rate, capacity = self.track.consumed_per_s(cell), self.provisioned.at(cell)
+        bank = self.banks.get(cell)
+        return Minute(self, cell, rate, capacity, bank) if rate is not None and capacity and bank else None
 
 
 @dataclass(frozen=True, slots=True)
 class Minute:
     """One cell with its measurements."""
 
-    reading: MinuteReading
+    reading: Reading
     cell: int
     rate: float  # consumed units/s, in the mean
     capacity: float  # provisioned units/s
     bank: Bank
-
-    @property
-    def numbers(self) -> Thresholds:
-        return self.reading.numbers
 
     @property
     def track(self) -> EvidenceTrack:
@@ -123,7 +125,7 @@ class Minute:
     @property
     def at(self) -> bool:
         """Whether exactly the provisioned capacity was consumed."""
-        inferred = self.numbers.inferred
+        inferred = self.reading.numbers.inferred
         return inferred.at_provisioned_low <= self.share <= inferred.at_provisioned_high
 
     @property
@@ -132,7 +134,7 @@ class Minute:
 
     @property
     def spent_after(self) -> bool:
-        return self.bank.spent_after(self.numbers.inferred.burst_spent_share)
+        return self.bank.spent_after(self.reading.numbers.inferred.burst_spent_share)
 
     @property
     def whole_partitions(self) -> bool:
@@ -149,14 +151,6 @@ class Minute:
         return not self.whole_partitions or lowered(self.reading.provisioned, self.cell)
 
     @property
-    def partition(self) -> Bound:
-        return not_a_partition(self.used, 0.0, self.track.ceiling)
-
-    @property
-    def later(self) -> Bound:
-        return later_spent(self.bank.shown_after, MOVED * self.capacity, 0.0, self.track.step_s)
-
-    @property
     def events(self) -> float:
         return (self.track.events or {}).get(self.cell, 0.0)
 
@@ -167,7 +161,7 @@ class Minute:
 
     def says(self, rule: str, because: str) -> Opinion:
         """Return a rule's opinion that starts with this cell's numbers."""
-        return opinion_of(rule, f"{self.consumed}{because}", self.numbers)
+        return opinion_of(rule, f"{self.consumed}{because}", self.reading.numbers)
 
     @property
     def consumed(self) -> str:
@@ -176,67 +170,13 @@ class Minute:
         return f"In the {self.track.cell_name} with the most throttles, {used} were consumed on average"
 
 
-def by_minutes(readings: tuple[MinuteReading, ...], cell: int) -> Opinion:
-    """Judge one cell by its average, of a minute or longer."""
-    minutes = [minute for reading in readings if (minute := reading.minute(cell)) is not None]
-    if not minutes:
-        return _unknown(readings[0].track, cell)
-    if (lowered_opinion := _lowered_within(minutes)) is not None:
-        return lowered_opinion
-    possible = [minute for minute in minutes if not minute.bank.overdrawn] or minutes
-    judged = [(minute, _opinion(minute)) for minute in possible]
-    judged = [pair for pair in judged if pair[1].rule != NEITHER] or judged  # some limit was reached
-    at_provisioned = [opinion for minute, opinion in judged if minute.at]
-    if len(at_provisioned) == 1:  # exactly the provisioned capacity of one reading: hardly by chance
-        return at_provisioned[0]
-    opinions = [opinion for _, opinion in judged]
-    if len({opinion.constraint for opinion in opinions}) == 1:
-        return min(opinions, key=lambda opinion: opinion.confidence)
-    return _changed(possible)
-
-
-def _lowered_within(minutes: list[Minute]) -> Opinion | None:
-    """The capacity was lowered within these five minutes, below a load that was served before."""
-    late, early = minutes[0], minutes[-1]
-    before = late.reading.minute(late.cell - late.track.step_s)
-    if early.capacity > LOWER * late.capacity or before is None or before.events:
-        return None
-    if late.rate + late.events / late.track.step_s > AS_BEFORE * before.rate or late.rate < early.capacity:
-        return None
-    served = consumed_units(before.rate, late.track.direction)
-    opinion = early.says(
-        "minutes-burst-spent",
-        f". Within these five minutes that was lowered from {whole(late.capacity)}; just before, {served} "
-        "were served without a throttle.",
-    )
-    return opinion.weaker(MOMENT, "When it was lowered is unknown.")
-
-
-def _opinion(minute: Minute) -> Opinion:
+def opinion(minute: Minute) -> Opinion:
+    """Judge a minute, or a longer period, by its average: the first rule with an opinion decides."""
     return next(opinion for rule in IN_ORDER if (opinion := rule(minute)) is not None)
 
 
-def _unknown(track: EvidenceTrack, cell: int) -> Opinion:
-    used = track.consumed_per_s(cell)
-    if used is None:
-        return undecided("undetermined-no-consumed", "The consumed units of the throttled time are unknown.")
-    return undecided(
-        "undetermined-no-provisioned",
-        f"{consumed_units(used, track.direction)} were consumed, but the provisioned capacity is unknown.",
-    )
-
-
-def _changed(minutes: list[Minute]) -> Opinion:
-    rates = " or ".join(whole(minute.capacity) for minute in minutes)
-    return undecided(
-        CHANGED,
-        f"{consumed_units(minutes[0].rate, minutes[0].track.direction)} were consumed, and {rates} were "
-        "provisioned: that changed at an unknown moment of these minutes.",
-    )
-
-
 def _too_few(minute: Minute) -> Opinion | None:
-    if not minute.partition.holds:
+    if not not_a_partition(minute.used, 0.0, minute.track.ceiling).holds:
         return None
     if minute.capacity >= minute.track.in_chunks_below and minute.used < BELOW * minute.capacity:
         return neither(minute.consumed, minute.track.ceiling, minute.track.direction)
@@ -254,10 +194,19 @@ def _in_chunks(minute: Minute) -> Opinion | None:
 
 
 def _later(minute: Minute) -> Opinion | None:
-    if not minute.later.holds:
+    later = later_spent(minute.bank.shown_after, MOVED * minute.capacity, 0.0, minute.track.step_s)
+    if not later.holds:
         return None
     rule = "minutes-below-provisioned" if minute.share < 1 else "minutes-burst-in-hand"
-    return minute.says(rule, f". {later_words(minute.later)}.")
+    return minute.says(rule, f". {later_words(later)}.")
+
+
+def later_words(later: Bound) -> str:
+    """Show both sides of the bound for "the table was not empty"."""
+    return (
+        f"Burst was left: afterwards {whole(later.more)} units above the capacity were consumed, and at most "
+        f"{whole(later.less)} can have been refilled while it throttled"
+    )
 
 
 def _at(minute: Minute) -> Opinion | None:
@@ -274,7 +223,7 @@ def _at(minute: Minute) -> Opinion | None:
 
 
 def _spent_before(minute: Minute) -> Opinion | None:
-    if minute.share >= 1 or not minute.bank.spent_before(minute.numbers.inferred.burst_spent_share):
+    if minute.share >= 1 or not minute.bank.spent_before(minute.reading.numbers.inferred.burst_spent_share):
         return None
     partly = ", after the burst was spent: a partly loaded period at the table's limit"
     return minute.says("minutes-burst-spent", f"{partly}.")
@@ -295,26 +244,19 @@ def _above(minute: Minute) -> Opinion | None:
     if minute.cell in minute.reading.emptied:
         saved = f": with the calm {minute.track.cell_name}s since the one before, just what was provisioned"
         return minute.says("minutes-burst-spent", f"{saved}, so all that was saved.")
-    after = minute.near(1)
+    before, after = minute.near(-1), minute.near(1)
     ran_out = minute.spent_after or (after is not None and after.at and after.conclusive)
-    if ran_out and _while_burst_lasted(minute) <= HALF * minute.events:
+    while_burst_lasted = 0.0  # throttles, estimated from the minute before
+    if before is not None and before.rate > minute.capacity:
+        share = (minute.rate - minute.capacity) / (before.rate - minute.capacity)
+        while_burst_lasted = min(1.0, share) * before.events
+    if ran_out and while_burst_lasted <= HALF * minute.events:
         within = f": the burst was spent within the {minute.track.cell_name}"
         return minute.says("minutes-burst-spent", f"{within}.")
     if after is not None and after.share > 1 and not after.at:
-        return minute.says(
-            "minutes-burst-estimated",
-            f": the table still granted burst in the next {minute.track.cell_name}.",
-        )
+        granted = f": the table still granted burst in the next {minute.track.cell_name}"
+        return minute.says("minutes-burst-estimated", f"{granted}.")
     return leaning(f"{minute.consumed}: whether the burst ran out before is unknown.", "partition")
-
-
-def _while_burst_lasted(minute: Minute) -> float:
-    """Estimate the throttles while burst lasted, from the minute before."""
-    before = minute.near(-1)
-    if before is None or before.rate <= minute.capacity:
-        return 0.0
-    share = (minute.rate - minute.capacity) / (before.rate - minute.capacity)
-    return min(1.0, share) * before.events
 
 
 def _below(minute: Minute) -> Opinion:
@@ -334,13 +276,5 @@ def _below(minute: Minute) -> Opinion:
 
 
 IN_ORDER: Final[tuple[Callable[[Minute], Opinion | None], ...]] = (
-    _too_few,
-    _in_chunks,
-    _later,
-    _at,
-    _spent_before,
-    _pinned,
-    _above,
-    _below,
-)
-"""The first rule with an opinion decides."""
+    _too_few, _in_chunks, _later, _at, _spent_before, _pinned, _above, _below,
+)  # fmt: skip

@@ -5,12 +5,10 @@ indexes, and its partitions. Unused units of the first two expire after a second
 shows them only if the load filled the minute.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from keyheat.analysis.rules import OTHERS_UNKNOWN
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import OTHERS_UNKNOWN, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.model import limits
@@ -23,37 +21,27 @@ from .seconds import PINNED, AroundSecond
 
 BURSTY: Final = 0.2  # of a limit: below this mean, only very short bursts can have reached it
 ABOVE: Final = 1.1  # of a described maximum: it has no burst, so a mean above it shows that it was set later
+UNKNOWN: Final = 0.85  # factor: the account's own quota, or whether a maximum is set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnDemandUse:
     """Consumption of a resource in a second or a minute, and its limits, units/s."""
 
-    timeline: EvidenceTimeline
-    track: EvidenceTrack
-    cell: int
     rate: float
     total: float  # of the table and all its indexes
     maximum: float | None
     described: float | None  # a maximum that was not in force then, since more was consumed
     quota: float
-    quota_known: bool
-    numbers: Thresholds
+    limited_from: float  # share of a limit
 
     @property
     def at_maximum(self) -> bool:
-        return self.maximum is not None and self.rate >= self.numbers.inferred.at_limit * self.maximum
+        return self.maximum is not None and self.rate >= self.limited_from * self.maximum
 
     @property
     def at_quota(self) -> bool:
-        return self.total >= self.numbers.inferred.at_limit * self.quota
-
-    @property
-    def of_maximum(self) -> str:
-        return f"{measured(self.rate)} of the {units(self.maximum or 0.0, self.track.direction)}"
-
-    def says(self, rule: str, because: str) -> Opinion:
-        return opinion_of(rule, because, self.numbers)
+        return self.total >= self.limited_from * self.quota
 
 
 def use(
@@ -65,16 +53,12 @@ def use(
     exceeded = maximum is not None and not published and (resource_per_s or 0.0) > ABOVE * maximum
     together = sum(t.consumed_per_s(cell) or 0.0 for t in timeline.tracks if t.direction == track.direction)
     return OnDemandUse(
-        timeline=timeline,
-        track=track,
-        cell=cell,
         rate=rate,
         total=rate * max(1.0, together / resource_per_s) if resource_per_s else max(rate, together),
         maximum=None if exceeded else maximum,
         described=maximum if exceeded else None,
         quota=timeline.quota_of(track.direction),
-        quota_known=bool(timeline.quota.of(track.direction)),
-        numbers=numbers,
+        limited_from=numbers.inferred.at_limit,
     )
 
 
@@ -94,118 +78,66 @@ def rule_of(around: AroundSecond, *, maximum: bool) -> tuple[str, Bound | None]:
 
 
 def by_minutes(timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, numbers: Thresholds) -> Opinion:
-    """Judge one cell by its average."""
+    """Judge one cell by its average; the first limit that was reached decides."""
     rate = track.consumed_per_s(cell)
     if rate is None:
         return undecided("undetermined-no-consumed", "The consumed units of the throttled time are unknown.")
     seen = use(timeline, track, cell, rate, numbers)
-    return next(opinion for rule in IN_ORDER if (opinion := rule(seen)) is not None)
-
-
-def _at_maximum(seen: OnDemandUse) -> Opinion | None:
-    if not seen.at_maximum:
-        return None
-    return seen.says("on-demand-at-maximum", f"{seen.of_maximum} set as the on-demand maximum were consumed.")
-
-
-def _small_maximum(seen: OnDemandUse) -> Opinion | None:
-    if not seen.maximum or seen.maximum >= seen.track.ceiling:
-        return None
-    why = f"a maximum below the {units(seen.track.ceiling, seen.track.direction)} that one partition serves"
-    return seen.says(
-        "on-demand-small-maximum",
-        f"{seen.of_maximum} set as the on-demand maximum were consumed on average: {why}.",
-    )
-
-
-def _at_quota(seen: OnDemandUse) -> Opinion | None:
-    if not seen.at_quota:
-        return None
-    allowed = (
-        f"the {units(seen.quota, seen.track.direction)} that the account allows one table with its indexes"
-    )
-    opinion = seen.says("on-demand-at-quota", f"{measured(seen.total)} of {allowed} were consumed.")
-    if seen.quota_known:
-        return opinion
-    return opinion.weaker(0.85, "The account's own quota is unknown; this is the default.")
-
-
-def _beside_the_limit(seen: OnDemandUse) -> Opinion | None:
-    """Judge a partly loaded minute by a neighbour that throttled at the maximum or the quota."""
-    track = seen.track
-    for cell in (seen.cell - track.step_s, seen.cell + track.step_s):
-        rate = track.consumed_per_s(cell)
-        if rate is None or not track.throttled(cell):
+    side, ceiling = track.direction, units(track.ceiling, track.direction)
+    used = f"{measured(rate)} of the {units(seen.maximum or 0.0, side)} set as the on-demand maximum"
+    if seen.at_maximum:
+        return opinion_of("on-demand-at-maximum", f"{used} were consumed.", numbers)
+    if seen.maximum and seen.maximum < track.ceiling:
+        because = f"{used} were consumed on average: a maximum below the {ceiling} that one partition serves."
+        return opinion_of("on-demand-small-maximum", because, numbers)
+    if seen.at_quota:
+        allowed = f"the {units(seen.quota, side)} that the account allows one table with its indexes"
+        because = f"{measured(seen.total)} of {allowed} were consumed."
+        opinion = opinion_of("on-demand-at-quota", because, numbers)
+        unknown = "The account's own quota is unknown; this is the default."
+        return opinion if timeline.quota.of(side) else opinion.weaker(UNKNOWN, unknown)
+    for beside in (cell - track.step_s, cell + track.step_s):  # of a partly loaded minute
+        near_per_s = track.consumed_per_s(beside)
+        if near_per_s is None or not track.throttled(beside):
             continue
-        near = use(seen.timeline, track, cell, rate, seen.numbers)
-        if near.at_maximum or near.at_quota:
-            used = f"{consumed_units(seen.rate, track.direction)} were consumed on average"
-            beside = f"beside a throttled {track.cell_name} with {consumed_units(rate, track.direction)}"
-            because = f"{used}, {beside}, at the limit."
-            if near.at_maximum:
-                return leaning(because, "max_on_demand")
-            return seen.says("on-demand-near-quota", because)
-    return None
+        near = use(timeline, track, beside, near_per_s, numbers)
+        because = (
+            f"{consumed_units(rate, side)} were consumed on average, beside a throttled {track.cell_name} "
+            f"with {consumed_units(near_per_s, side)}, at the limit."
+        )
+        if near.at_maximum:
+            return leaning(because, "max_on_demand")
+        if near.at_quota:
+            return opinion_of("on-demand-near-quota", because, numbers)
+    return _below(seen, track, numbers)
 
 
-def _together(seen: OnDemandUse) -> Opinion | None:
-    """The table and an index throttled in the same minute: they share the account's quota."""
-    track = seen.track
-    throttled = [t for t in seen.timeline.tracks if t.direction == track.direction and t.throttled(seen.cell)]
-    if len(throttled) < 2 or all(t.index for t in throttled) or not _in_reach(seen):
-        return None
-    quota = f"the account's {units(seen.quota, track.direction)}"
-    used = f"{measured(seen.total)} of {quota} were consumed on average"
-    return seen.says(
-        "on-demand-together", f"{used}, and {len(throttled)} resources that share it throttled in one minute."
-    )
-
-
-def _in_reach(seen: OnDemandUse, times: float = 1.0) -> bool:
-    """Whether a short burst may have reached the quota, by partitions and consumption.
-
-    `times`: consumption of the busiest throttled minute relative to this one.
-    """
-    served = seen.track.warm is None or seen.track.warm >= seen.numbers.inferred.at_limit * seen.quota
-    return served and times * seen.total >= BURSTY * seen.quota
-
-
-def _below(seen: OnDemandUse) -> Opinion:
+def _below(seen: OnDemandUse, track: EvidenceTrack, numbers: Thresholds) -> Opinion:
     """Below every limit on average: a partition, unless a short burst may have reached one."""
-    track = seen.track
+    side = track.direction
     used = f"The on-demand {'table' if track.index is None else 'index'} consumed "
-    used += f"{consumed_units(seen.rate, track.direction)} on average"
+    used += f"{consumed_units(seen.rate, side)} on average"
     # One minute may be the end of a load at the limit, so the busiest one that throttled counts.
     busiest = track.busiest_throttled_per_s or seen.rate
     if seen.maximum and busiest >= BURSTY * seen.maximum:
-        short = f"short bursts may have reached its maximum of {units(seen.maximum, track.direction)}"
+        short = f"short bursts may have reached its maximum of {units(seen.maximum, side)}"
         return leaning(f"{used}; {short}.", "partition")
-    if _in_reach(seen, max(1.0, busiest / seen.rate if seen.rate else 1.0)):
-        short = f"short bursts may have reached the account's quota of {units(seen.quota, track.direction)}"
+    enough_partitions = track.warm is None or track.warm >= seen.limited_from * seen.quota
+    times = max(1.0, busiest / seen.rate if seen.rate else 1.0)
+    if enough_partitions and times * seen.total >= BURSTY * seen.quota:
+        short = f"short bursts may have reached the account's quota of {units(seen.quota, side)}"
         return leaning(f"{used}; {short}.", "partition")
     known = "set" if track.maximum_asked else "described" if track.described else "known"
     cap = f"with no maximum {known}"
     if seen.maximum:
-        cap = f"far below its maximum of {units(seen.maximum, track.direction)}"
+        cap = f"far below its maximum of {units(seen.maximum, side)}"
     elif seen.described:
-        cap = (
-            f"more than its maximum of {units(seen.described, track.direction)}, which was not in force then,"
-        )
-    opinion = seen.says("on-demand-below-limits", f"{used}, {cap} and below the account's quota.")
+        cap = f"more than its maximum of {units(seen.described, side)}, which was not in force then,"
+    because = f"{used}, {cap} and below the account's quota."
+    opinion = opinion_of("on-demand-below-limits", because, numbers)
     if seen.maximum and track.step_s > limits.BURST_S:
         opinion = opinion.weaker(LONG, f"An average of {span(track.step_s)} shows no bursts of minutes.")
     if seen.maximum is None and seen.described is None and not track.maximum_asked:
         is_set = "one was set then" if track.described else "a maximum is set"
-        opinion = opinion.weaker(0.85, f"Whether {is_set} is unknown.")
+        opinion = opinion.weaker(UNKNOWN, f"Whether {is_set} is unknown.")
     return opinion
-
-
-IN_ORDER: Final[tuple[Callable[[OnDemandUse], Opinion | None], ...]] = (
-    _at_maximum,
-    _small_maximum,
-    _at_quota,
-    _beside_the_limit,
-    _together,
-    _below,
-)
-"""The first rule with an opinion decides."""

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import NamedTuple
 
-from keyheat.analysis.rules import NEITHER, RULES, WEAK
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import NEITHER, RULES, WEAK, Thresholds
 from keyheat.numbers import units
 from keyheat.words import LIMITS, Constraint, Direction
-
-UNDETERMINED: Final = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,20 +22,22 @@ class Opinion:
         """Lower the confidence for a further reason."""
         return replace(self, confidence=self.confidence * factor, because=f"{self.because} {because}")
 
+    def decided(self, at_least: float) -> "Opinion":
+        """Return the opinion if it is sure enough, else `undetermined` with its likely limit."""
+        if self.constraint == "undetermined" or self.confidence >= at_least:
+            return self
+        return leaning(self.because, self.constraint)
+
 
 def opinion_of(rule: str, because: str, numbers: Thresholds) -> Opinion:
     """Return the opinion of a rule, with the rule's measured confidence."""
-    return Opinion(
-        rule=rule,
-        constraint=RULES[rule].constraint,
-        confidence=numbers.confidence.rules[rule],
-        because=because,
-    )
+    confidence = numbers.confidence.rules[rule]
+    return Opinion(rule=rule, constraint=RULES[rule].constraint, confidence=confidence, because=because)
 
 
 def undecided(rule: str, because: str) -> Opinion:
     """Return an undetermined opinion: `because` says why the evidence names no constraint."""
-    return Opinion(rule=rule, constraint="undetermined", confidence=UNDETERMINED, because=because)
+    return Opinion(rule=rule, constraint="undetermined", confidence=0.0, because=because)
 
 
 def neither(consumed: str, ceiling: float, direction: Direction) -> Opinion:
@@ -46,19 +45,11 @@ def neither(consumed: str, ceiling: float, direction: Direction) -> Opinion:
 
     `consumed` begins the sentence; `ceiling` is one partition's, units/s.
     """
-    full = units(ceiling, direction)
     return undecided(
         NEITHER,
-        f"{consumed}: fewer units than a partition serves in a second ({full}), and fewer than the table "
-        "gets in one. By this evidence, neither can have been at its limit.",
+        f"{consumed}: fewer units than a partition serves in a second ({units(ceiling, direction)}), and "
+        "fewer than the table gets in one. By this evidence, neither can have been at its limit.",
     )
-
-
-def decided(opinion: Opinion, at_least: float) -> Opinion:
-    """Return the opinion if it is sure enough, else `undetermined` with its likely limit."""
-    if opinion.constraint == "undetermined" or opinion.confidence >= at_least:
-        return opinion
-    return leaning(opinion.because, opinion.constraint)
 
 
 def leaning(because: str, constraint: Constraint) -> Opinion:
@@ -66,20 +57,15 @@ def leaning(because: str, constraint: Constraint) -> Opinion:
     return undecided(WEAK, f"{because} That points to {LIMITS[constraint]}, too weakly for a label.")
 
 
-@dataclass(frozen=True, slots=True)
-class OpinionSpan:
+class Span(NamedTuple):
     """A stretch of time from `start_s` up to `end_s` (epoch seconds) and the throttles in it."""
 
     start_s: int
     end_s: int
     throttles: int
 
-    def overlaps(self, start_s: float, end_s: float) -> bool:
-        """Whether the span and [start_s, end_s) share a moment."""
-        return self.start_s < end_s and start_s < self.end_s
 
-
-def spans(moments: Iterable[tuple[int, int]], *, width_s: int, gap_s: float) -> tuple[OpinionSpan, ...]:
+def spans(moments: Iterable[tuple[int, int]], *, width_s: int, gap_s: float) -> list[Span]:
     """Join moments, (epoch second of the start, throttles) in any order, into spans.
 
     A moment lasts `width_s`. Moments at most `gap_s` apart form one span; those without throttles form none.
@@ -87,14 +73,14 @@ def spans(moments: Iterable[tuple[int, int]], *, width_s: int, gap_s: float) -> 
         ..xx.x......xxx...        x: throttled
           <-->      <->           gap_s = 2
     """
-    joined: list[OpinionSpan] = []
+    joined: list[Span] = []
     for start_s, throttles in sorted(moments):
         if throttles <= 0:
             continue
         end_s = start_s + width_s
         if joined and start_s - joined[-1].end_s <= gap_s:
             last = joined.pop()
-            joined.append(OpinionSpan(last.start_s, max(end_s, last.end_s), last.throttles + throttles))
+            joined.append(Span(last.start_s, max(end_s, last.end_s), last.throttles + throttles))
         else:
-            joined.append(OpinionSpan(start_s, end_s, throttles))
-    return tuple(joined)
+            joined.append(Span(start_s, end_s, throttles))
+    return joined

@@ -9,37 +9,35 @@ the minute, its seconds do not represent the resource.
     others'                          600   __|   |__________    10 units/s below all of them
 
 A second is short enough to show the table's limit itself: without burst, a table serves exactly its
-provisioned rate, second after second. So the burst that is left (burst.py) decides nearly everything.
+provisioned rate, second after second. So the burst that is left (bounds.py) decides nearly everything.
 """
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from statistics import fmean
 from typing import Final
 
-from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER, OTHERS_UNKNOWN, RULES
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import AT_CEILING, CHANGED, NEITHER, OTHERS_UNKNOWN, RULES, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
-from keyheat.numbers import consumed_units, measured, of_provisioned, some, units
+from keyheat.numbers import consumed_units, measured, of_provisioned, some, units, whole
 from keyheat.runs.formats import SecondCount
-from keyheat.words import Constraint, Direction
+from keyheat.words import WRITE, Constraint, Direction
 
 from .bounds import (
     FEW,
+    Bank,
     Bound,
     given_at_least,
     later_spent,
-    later_words,
-    no_partition_words,
     not_a_partition,
-    not_given,
-    not_given_words,
+    of_whole_partitions,
 )
-from .burst import Bank, of_whole_partitions
+from .minutes import later_words
 from .opinion import Opinion, neither, opinion_of, undecided
 
 RUN: Final = 8  # least throttled seconds in a row that keep their own constraint
@@ -51,6 +49,11 @@ SOME: Final = 0.3  # the same if the mean is at provisioned
 LOOSE: Final = 0.1  # a smaller share does not show it
 LEAST_SHARE: Final = 1e-6  # of a client that consumes next to nothing
 NOTABLE: Final = 0.01  # share of others' consumption from which the client's idle seconds are not idle
+NEAR_S: Final = 2  # seconds on both sides of a throttled one that are compared
+FEW_OF_THEM: Final = 0.3  # of the distance of all throttled seconds: others filled few of them
+SPENT: Final = 0.1  # of a full bucket: a smaller estimate counts as none
+BRIEF_S: Final = 3  # seconds of the table's rate: less burst counts as none
+LITTLE: Final = 0.004  # of a full bucket: the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +63,10 @@ class SecondRates:
     `measured` has the client's measured units; `by_second` adds those of others, spread evenly.
     """
 
-    by_second: Mapping[int, float] = field(default_factory=dict)
-    measured: Mapping[int, float] = field(default_factory=dict)
-    others: Mapping[int, float] = field(default_factory=dict)
-    item_units: float = 1.0
+    by_second: Mapping[int, float]
+    measured: Mapping[int, float]
+    others: Mapping[int, float]
+    item_units: float
 
     def most(self, second: int) -> float:
         """The client's highest units of a second and its two neighbours."""
@@ -81,16 +84,20 @@ def rates(timeline: EvidenceTimeline, track: EvidenceTrack, share: float) -> Sec
     by_cell: defaultdict[int, list[int]] = defaultdict(list)
     for second in rows:
         by_cell[track.cell_of(second)].append(second)
+    totals = {cell: total for cell, total in (track.consumed or {}).items() if total and cell in by_cell}
+    client_share = 1.0  # of the measured consumption, assumed for minutes that CloudWatch lacks
+    if totals and track.seconds:
+        client_units = sum(rows[second].consumed for cell in totals for second in by_cell[cell])
+        client_share = min(1.0, max(LEAST_SHARE, client_units / sum(totals.values())))
     by_second: dict[int, float] = {}
     certain: dict[int, float] = {}
     others: dict[int, float] = {}
     consumed, accepted = 0.0, 0
-    own_share = _own_share(track, by_cell, rows)
     for cell, seconds in by_cell.items():
         share_of_table = shares.get(cell, 0.0) if shares is not None else 1.0
-        client_units = {second: rows[second].consumed * share_of_table for second in seconds}
-        client_total = sum(client_units.values())
-        total = (track.consumed or {}).get(cell, client_total / own_share)
+        units_at = {second: rows[second].consumed * share_of_table for second in seconds}
+        client_total = sum(units_at.values())
+        total = (track.consumed or {}).get(cell, client_total / client_share)
         if client_total < share * total:
             continue
         unseen = max(0.0, total - client_total)
@@ -98,24 +105,10 @@ def rates(timeline: EvidenceTimeline, track: EvidenceTrack, share: float) -> Sec
         consumed += client_total
         accepted += sum(max(0, rows[second].attempts - rows[second].throttled) for second in seconds)
         others_matter = unseen > NOTABLE * total
-        certain |= client_units
+        certain |= units_at
         for second in range(cell, cell + track.step_s) if others_matter else seconds:
-            by_second[second] = client_units.get(second, 0.0) + unseen / track.step_s * others_matter
+            by_second[second] = units_at.get(second, 0.0) + unseen / track.step_s * others_matter
     return SecondRates(by_second, certain, others, consumed / accepted if accepted else 1.0)
-
-
-def _own_share(
-    track: EvidenceTrack, by_cell: Mapping[int, list[int]], rows: Mapping[int, SecondCount]
-) -> float:
-    """Return the client's share of the measured consumption, assumed for minutes that CloudWatch lacks.
-
-    1 if CloudWatch has no data at all, and for an index without client rows of its own.
-    """
-    totals = {cell: total for cell, total in (track.consumed or {}).items() if total and cell in by_cell}
-    if not totals or not track.seconds:
-        return 1.0
-    client_units = sum(rows[second].consumed for cell in totals for second in by_cell[cell])
-    return min(1.0, max(LEAST_SHARE, client_units / sum(totals.values())))
 
 
 def _rows(
@@ -124,7 +117,7 @@ def _rows(
     """Return the client's rows of a resource; for an index without rows, the table's with its share."""
     if track.seconds or track.index is None or track.direction == "read":
         return track.seconds or {}, None
-    table = timeline.track(None, track.direction)
+    table = timeline.track(None, WRITE)
     if table is None or not table.seconds or not table.consumed or not track.consumed:
         return {}, None
     both = table.consumed.keys() & track.consumed.keys()
@@ -143,7 +136,6 @@ class ThrottledSecond:
     capacity: float  # units/s
     rule: str
     bound: Bound | None = None  # the inequality that proves the rule
-    ceiling: float = 0.0  # of one partition, units/s
 
     @property
     def constraint(self) -> Constraint:
@@ -165,9 +157,6 @@ class ThrottledMinute:
     of_partition: float
 
 
-FEW_OF_THEM: Final = 0.3  # of the distance of all throttled seconds: others filled few of them
-
-
 def throttled_minute(
     used: SecondRates, seconds: Sequence[int], cell: int, track: EvidenceTrack, capacity: float
 ) -> ThrottledMinute:
@@ -186,125 +175,101 @@ def throttled_minute(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AroundSecond:
-    """Measurements around one throttled second of a provisioned resource."""
+    """Measurements around one throttled second of a resource, whose capacity is known."""
 
-    capacity: float
-    ceiling: float
-    in_chunks_below: float  # units/s; a smaller table gets its capacity in chunks
-    rate: float  # the client's units/s in the throttled seconds around
-    most: float  # the client's highest units of one second around
-    two: float  # and of two in a row
+    second: int
+    track: EvidenceTrack
+    used: SecondRates
     minute: ThrottledMinute
-    request_units: float
+    capacity: float
     bank: Bank | None
-    pinned: float  # share of all throttled seconds at exactly the provisioned rate
+    pinned: float  # share of all throttled seconds at exactly the capacity
     too_few: float  # share of all throttled seconds with too few units for a full partition
-    catches_up: bool  # an index that lags throttles writes until it has caught up, at any consumption
+
+    @cached_property
+    def rate(self) -> float:
+        """The client's units/s in the throttled seconds around."""
+        seconds = range(self.second - NEAR_S, self.second + NEAR_S + 1)
+        near = [self.used.measured.get(at, 0.0) for at in seconds if at in self.minute.throttled]
+        return sum(near) / len(near)
 
     @property
     def near(self) -> bool:
         """Whether the mean of the throttled seconds around is exactly the provisioned rate."""
-        return abs(self.rate - self.capacity) <= EXACT * self.capacity + self.request_units
-
-    @property
-    def exact(self) -> bool:
-        """Whether consumption was exactly the provisioned rate, second by second."""
-        return self.near and self.pinned >= SOME
+        return abs(self.rate - self.capacity) <= EXACT * self.capacity + self.used.item_units
 
     @property
     def with_others(self) -> bool:
         """Whether the mean with others' consumption in the minute is the provisioned rate."""
-        return abs(self.minute.mean + self.others_per_s - self.capacity) <= OTHERS_EXACT * self.capacity
+        return (
+            abs(self.minute.mean + self.minute.others_per_s - self.capacity) <= OTHERS_EXACT * self.capacity
+        )
 
     @property
     def others_matter(self) -> bool:
         """Whether others may have consumed enough in one of the seconds to change its rule."""
-        return self.others_per_s > EXACT * self.capacity
+        return self.minute.others_per_s > EXACT * self.capacity
 
-    @property
-    def others_per_s(self) -> float:
-        return self.minute.others_per_s
-
-    @property
+    @cached_property
     def partition(self) -> Bound:
-        short = max(0.0, FEW * self.ceiling - self.two)
-        return not_a_partition(self.two, short * self.minute.of_partition, self.ceiling)
+        two, ceiling = self.used.two(self.second), self.track.ceiling
+        short = max(0.0, FEW * ceiling - two)
+        return not_a_partition(two, short * self.minute.of_partition, ceiling)
 
-    @property
-    def later(self) -> Bound:
-        return later_spent(self.bank.shown_after if self.bank else 0.0, self.capacity, self.request_units, 1)
-
-    @property
+    @cached_property
     def given(self) -> Bound:
-        short = max(0.0, given_at_least(self.capacity, self.request_units) - self.most)
-        others = math.inf if self.catches_up else short * self.minute.of_table
-        return not_given(self.most, others, self.capacity, self.request_units)
-
-    @property
-    def by_ceiling(self) -> bool:
-        """Whether whole partitions serve the same rate, with burst left by estimate."""
-        has_burst = self.bank is not None and not self.bank.spent_before(SPENT)
-        return has_burst and of_whole_partitions(self.rate, self.ceiling, self.capacity)
-
-    @property
-    def spent(self) -> bool:
-        """Whether the burst was spent, however much was granted: the estimate is an upper bound."""
-        most = max(BRIEF_S * self.capacity, LITTLE * self.bank.depth) if self.bank else 0.0
-        return self.bank is not None and self.bank.likely <= most
-
-    @property
-    def neither(self) -> bool:
-        """Whether neither can have been at its limit; a table served in chunks can, at any rate."""
-        return self.partition.holds and self.given.holds and self.capacity >= self.in_chunks_below
-
-
-SPENT: Final = 0.1  # of a full bucket: a smaller estimate counts as none
-BRIEF_S: Final = 3  # seconds of the table's rate: less burst counts as none
-LITTLE: Final = 0.004  # of a full bucket: the same
+        """Bound for "the table served less than its refill" in any second around the throttle."""
+        most, least = self.used.most(self.second), given_at_least(self.capacity, self.used.item_units)
+        others = max(0.0, least - most) * self.minute.of_table
+        if self.track.index is not None and self.track.direction == WRITE:
+            others = math.inf  # it lags, and throttles writes until it has caught up, at any consumption
+        return Bound(most + others, least)
 
 
 def rule_of(around: AroundSecond) -> tuple[str, Bound | None]:
-    """Return the rule for this second, with the inequality that proves it, if any."""
-    if around.neither:
-        return NEITHER, around.partition
+    """Return the rule for a second of provisioned capacity, with the inequality that proves it, if any."""
+    track, bank, capacity = around.track, around.bank, around.capacity
     if around.partition.holds:
-        return "seconds-too-few-units", around.partition
-    if around.later.holds:
-        below = around.rate < around.capacity
-        return "seconds-below-provisioned" if below else "seconds-burst-in-hand", around.later
+        # A table that is served in chunks can be at its limit at any rate.
+        is_neither = around.given.holds and capacity >= track.in_chunks_below
+        return NEITHER if is_neither else "seconds-too-few-units", around.partition
+    later = later_spent(bank.shown_after if bank else 0.0, capacity, around.used.item_units, 1)
+    if later.holds:
+        below = around.rate < capacity
+        return "seconds-below-provisioned" if below else "seconds-burst-in-hand", later
     if around.given.holds:
         return "seconds-below-provisioned", around.given
-    if around.exact:
-        return AT_CEILING if around.by_ceiling else "seconds-at-provisioned", None
-    if around.pinned >= PINNED or around.too_few >= PINNED or around.spent:
+    if around.near and around.pinned >= SOME:
+        has_burst = bank is not None and not bank.spent_before(SPENT)
+        by_partitions = has_burst and of_whole_partitions(around.rate, track.ceiling, capacity)
+        return AT_CEILING if by_partitions else "seconds-at-provisioned", None
+    # The estimate is an upper bound: however much was granted, it was spent.
+    spent = bank is not None and bank.likely <= max(BRIEF_S * capacity, LITTLE * bank.depth)
+    if around.pinned >= PINNED or around.too_few >= PINNED or spent:
         return "seconds-burst-spent", None
     if around.others_matter and around.with_others:
         return OTHERS_UNKNOWN, None
-    if around.rate > around.capacity * (1 + EXACT):
+    if around.rate > capacity * (1 + EXACT):
         return "seconds-above-provisioned", None
     if around.pinned < LOOSE and not around.others_matter:
         return "seconds-near-provisioned", None
-    if around.rate + around.others_per_s < given_at_least(around.capacity, around.request_units):
+    if around.rate + around.minute.others_per_s < around.given.more:
         return "seconds-others-even", None
     return OTHERS_UNKNOWN, None
 
 
 def smoothed(seconds: Sequence[ThrottledSecond]) -> list[ThrottledSecond]:
     """Give the seconds of short runs the rule of most throttles in the minute around."""
-    result: list[ThrottledSecond] = []
+    result = list(seconds)
     dominating = _in_the_minute_around(seconds)
     for _, group in groupby(enumerate(seconds), key=lambda pair: pair[1].constraint):
         run = list(group)
-        long = len(run) >= RUN
-        result += (second if long else _with_rule(second, dominating[index]) for index, second in run)
+        for index, second in run if len(run) < RUN else ():
+            if second.rule != dominating[index]:  # an inequality proves its own rule only
+                result[index] = replace(second, rule=dominating[index], bound=None)
     return result
-
-
-def _with_rule(second: ThrottledSecond, rule: str) -> ThrottledSecond:
-    """Return the second with another rule; an inequality proves its own rule only."""
-    return second if rule == second.rule else replace(second, rule=rule, bound=None)
 
 
 def _in_the_minute_around(seconds: Sequence[ThrottledSecond]) -> list[str]:
@@ -319,21 +284,17 @@ def _in_the_minute_around(seconds: Sequence[ThrottledSecond]) -> list[str]:
         while seconds[first].second < second.second - AROUND_S:
             around[seconds[first].rule] -= seconds[first].throttles
             first += 1
-        rules.append(_dominating(around))
+        by_constraint: Counter[Constraint] = Counter()
+        for rule, count in around.items():
+            by_constraint[RULES[rule].constraint] += count
+        heaviest = by_constraint.most_common(1)[0][0]
+        rules.append(max((r for r in around if RULES[r].constraint == heaviest), key=around.__getitem__))
     return rules
 
 
-def _dominating(throttles: Counter[str]) -> str:
-    """The heaviest rule of the heaviest constraint."""
-    by_constraint: Counter[Constraint] = Counter()
-    for rule, count in throttles.items():
-        by_constraint[RULES[rule].constraint] += count
-    constraint = by_constraint.most_common(1)[0][0]
-    return max((r for r in throttles if RULES[r].constraint == constraint), key=lambda r: throttles[r])
-
-
-def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers: Thresholds) -> Opinion:
+def by_seconds(seconds: Sequence[ThrottledSecond], track: EvidenceTrack, numbers: Thresholds) -> Opinion:
     """Return one opinion of throttled seconds that share a constraint."""
+    direction = track.direction
     throttles: Counter[str] = Counter()
     for second in seconds:
         throttles[second.rule] += max(1, second.throttles)
@@ -345,15 +306,11 @@ def by_seconds(seconds: Sequence[ThrottledSecond], direction: Direction, numbers
         changed = "the provisioned throughput changed at an unknown moment of these five minutes"
         return undecided(rule, f"{when}, {consumed_units(rate, direction)} were consumed, but {changed}.")
     if rule == NEITHER:
-        ceiling = seconds[0].ceiling
-        return neither(
-            f"{when}, {of_provisioned(rate, capacity, direction)} were consumed", ceiling, direction
-        )
-    used = (
-        of_provisioned(rate, capacity, direction)
-        if rule not in OF_LIMITS
-        else of_limit(rate, capacity, direction)
-    )
+        consumed = f"{when}, {of_provisioned(rate, capacity, direction)} were consumed"
+        return neither(consumed, track.ceiling, direction)
+    used = of_provisioned(rate, capacity, direction)
+    if rule in OF_LIMITS:  # an on-demand maximum or a quota: 980 of at most 1,000 WCU/s
+        used = f"{measured(rate)} of at most {units(capacity, direction)}"
     because = f"{when}, {used} were consumed{WORDS.get(rule, '')}."
     if RULES[rule].constraint == "undetermined":
         return undecided(rule, because)
@@ -369,18 +326,18 @@ def _proof(seconds: Sequence[ThrottledSecond], direction: Direction) -> str:
         return ""
     if proved[0][1].constraint == "table":
         most_units = max((bound for bound, _second in proved), key=lambda bound: bound.less)
-        return no_partition_words(most_units, direction)
+        full = units(most_units.more / FEW, direction)
+        most = f"at most {whole(most_units.less)} units within two seconds, of {full}"
+        return f"No partition was at its limit: {most}"
     bound, heaviest = max(proved, key=lambda pair: pair[1].throttles)
     if bound.more > heaviest.capacity:
         return later_words(bound)
     given = (pair for pair in proved if pair[0].more <= pair[1].capacity)
-    bound, most = max(given, key=lambda pair: pair[0].less)
-    return not_given_words(bound, most.capacity, direction)
-
-
-def of_limit(used: float, capacity: float, direction: Direction) -> str:
-    """Compare consumption with an on-demand maximum or a quota: 980 of at most 1,000 WCU/s."""
-    return f"{measured(used)} of at most {units(capacity, direction)}"
+    bound, second = max(given, key=lambda pair: pair[0].less)
+    return (
+        f"The table was not at its limit: at most {whole(bound.less)} units in any of these seconds, "
+        f"including others', of {units(second.capacity, direction)}"
+    )
 
 
 OF_LIMITS: Final = frozenset({"seconds-at-maximum", "seconds-at-quota", "seconds-below-limits"})

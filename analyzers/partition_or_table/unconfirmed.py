@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 
 from keyheat.analysis.timeline import EvidenceTimeline, far_exceeds
-from keyheat.analysis.track import Cells, EvidenceTrack
+from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import some
 from keyheat.runs.metrics import constraint_of
 from keyheat.words import WRITE, Direction, whose
@@ -19,7 +19,7 @@ def is_unconfirmed(consumption: Consumption, cell: int) -> bool:
     Throttles within the client's clock skew of another cell may be counted there.
     """
     track, skew_s = consumption.track, consumption.numbers.spans.skew_s
-    if not track.published(cell) and _of_requests(consumption).get(cell):
+    if not track.published(cell) and consumption.unattributed.get(cell):
         return True
     seconds = [second for second, _ in consumption.throttled.get(cell, ())]
     beside = {track.cell_of(second + by_s) for second in seconds for by_s in (-skew_s, skew_s)}
@@ -38,18 +38,13 @@ def surplus(consumption: Consumption) -> dict[int, int]:
 
     Those events are the resource's; it is not known what refused the others.
     """
-    track, beyond = consumption.track, dict(_of_requests(consumption))
+    track, beyond = consumption.track, dict(consumption.unattributed)
     for cell, bare in _without_reason(track).items():
         around = (cell - track.step_s, cell, cell + track.step_s)
         of_all = consumption.timeline.published(track.direction, around)
         if track.events is not None and far_exceeds(bare, of_all, of_items=track.seconds is not None):
             beyond[cell] = max(beyond.get(cell, 0.0), bare - track.published(cell))
     return {cell: round(count) for cell, count in beyond.items() if track.published(cell)}
-
-
-def _of_requests(consumption: Consumption) -> Cells:
-    track = consumption.track
-    return {} if track.index else consumption.timeline.unattributed.get(track.direction, {})
 
 
 def _without_reason(track: EvidenceTrack) -> Mapping[int, int]:

@@ -14,7 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.masking import masked
 from keyheat.modules import import_file
 from keyheat.runs.formats import Finding, GeneratorFacts, Label
@@ -95,10 +95,11 @@ def shortfall(health: GeneratorHealth) -> str:
 
 def further_findings(run: Run, numbers: Thresholds) -> tuple[Finding, ...]:
     """Return the findings of the other shipped analyzers."""
+    names = [name for path in _within(shipped("analyzers")) if (name := _name(path)) not in PLACED]
     return tuple(
-        finding.model_copy(update={"analyzer": analyzer.name})
-        for analyzer in _further()
-        for finding in analyzer.run(run, numbers)
+        finding.model_copy(update={"analyzer": name})
+        for name in names
+        for finding in shipped_analyzer(name).run(run, numbers)
     )
 
 
@@ -143,13 +144,6 @@ def shipped_analyzer(name: str) -> Analyzer:
     return _analyzer(_module(path, f"keyheat_analyzer_{name}"), path)
 
 
-@cache
-def _further() -> tuple[Analyzer, ...]:
-    """Shipped analyzers without their own fields in a diagnosis."""
-    names = map(_name, _within(shipped("analyzers")))
-    return tuple(shipped_analyzer(name) for name in names if name not in PLACED)
-
-
 def load(path: Path) -> Analyzer:
     """Load a user's analyzer. Raises `AnalyzerProblem`."""
     name = f"keyheat_with_{re.sub(r'[^0-9a-zA-Z]', '_', str(path.resolve()))}"
@@ -161,12 +155,9 @@ def load(path: Path) -> Analyzer:
 def _module(path: Path, name: str) -> ModuleType:
     """Import a file or a folder with an `__init__.py`, so that relative imports work."""
     inside = [str(path)] if path.is_dir() else None
-    for stale in [
-        module_name
-        for module_name in sys.modules
-        if module_name == name or module_name.startswith(f"{name}.")
-    ]:
-        del sys.modules[stale]
+    for module in list(sys.modules):
+        if module == name or module.startswith(f"{name}."):
+            del sys.modules[module]
     return import_file(_file(path), name, inside=inside)
 
 
@@ -194,22 +185,14 @@ def _instead(module: ModuleType) -> str:
 def _with_numbers(function: Any, location: str) -> Callable[[Run, Thresholds], Iterable[Finding]]:
     """Return the function as one of run and thresholds, with or without the latter."""
     signature = inspect.signature(function)
-    if _takes(signature, 2):
-        return function  # type: ignore[no-any-return]
-    if _takes(signature, 1):
-        return lambda run, _numbers: function(run)
+    for arguments in ((0, 0), (0,)):
+        with suppress(TypeError):
+            signature.bind(*arguments)
+            return function if len(arguments) == 2 else lambda run, _numbers: function(run)
     raise AnalyzerProblem(
         f"{location}: analyze{signature} has the wrong parameters; "
         "accepted: the run, or the run and the thresholds"
     )
-
-
-def _takes(signature: inspect.Signature, arguments: int) -> bool:
-    try:
-        signature.bind(*range(arguments))
-    except TypeError:
-        return False
-    return True
 
 
 def _answer(analyzer: Analyzer, run: Run, numbers: Thresholds) -> list[Finding]:

@@ -101,10 +101,11 @@ def changes(
 ) -> Changes | None:
     """Return the changes of a throttled resource; None if its demand is unknown."""
     spans = [(label.start.timestamp(), label.end.timestamp()) for label in labels]
+    track = timeline(evidence).track(resource.index, resource.direction)
     now = _period("while throttled", evidence, resource, spans) if spans else None
-    if now is None or not now.is_known:
+    if track is None or now is None or not now.is_known:
         return None
-    rose_s = _rose_s(evidence, resource, min(start for start, _end in spans), now.demand_per_s or 0.0)
+    rose_s = _rose_s(evidence, track, min(start for start, _end in spans), now.demand_per_s or 0.0)
     calm = _calm(evidence, resource, rose_s)
     before = []
     for name, window_evidence in earlier:
@@ -113,46 +114,36 @@ def changes(
             before.append(period)
     if calm is not None:
         before.insert(len(before) if calm.brief else 0, calm)
-    track = timeline(evidence).track(resource.index, resource.direction)
+    setting = track.maximum if now.provisioned_last_per_s is None else track.provisioned
+    last = now.limit_last_per_s
+    published = zip(setting.starts_s, setting.values, strict=True)
+    following = ((units, at_s) for at_s, units in published if at_s >= now.end_s and units != last)
     return Changes(
         resource=resource,
         now=now,
         before=tuple(before),
         rose_s=rose_s,
-        unseen=bool(track and track.consumed and track.unpublished(rose_s, now.start_s)),
-        later=_later(track, now) if track else None,
+        unseen=bool(track.consumed and track.unpublished(rose_s, now.start_s)),
+        later=next(following, None) if last is not None else None,
     )
 
 
-def _later(track: EvidenceTrack, now: Period) -> tuple[float, float] | None:
-    """Return the first other capacity, or maximum, that was published after the throttles, and when."""
-    setting = track.maximum if now.provisioned_last_per_s is None else track.provisioned
-    last = now.limit_last_per_s
-    published = zip(setting.starts_s, setting.values, strict=True)
-    following = ((units, at_s) for at_s, units in published if at_s >= now.end_s and units != last)
-    return next(following, None) if last is not None else None
-
-
-def _rose_s(evidence: Evidence, resource: Resource, first_s: float, now_per_s: float) -> float:
+def _rose_s(evidence: Evidence, track: EvidenceTrack, first_s: float, now_per_s: float) -> float:
     """Return the start of the last cells before the first throttle with about the demand of now.
 
     Cells that spent burst capacity belong to it, though retries make the demand of now larger.
     """
-    track = timeline(evidence).track(resource.index, resource.direction)
-    if track is None:
-        return first_s
     cells = [cell for cell in track.consumed or () if cell + track.step_s <= first_s]
     rates = [
         (cell, (track.consumed_per_s(cell) or 0.0) + track.buffered.get(cell, 0.0) / track.step_s)
         for cell in sorted(cells, reverse=True)
     ]
-    capacity = track.provisioned.at
-
-    def is_alike(cell: int, per_s: float) -> bool:
-        return (1 + NOTABLE) * per_s > now_per_s or per_s > (capacity(cell) or inf)
-
-    alike = [cell for cell, _ in takewhile(lambda at: is_alike(*at), rates)]
-    calm = _calm(evidence, resource, min([*alike, first_s]))
+    alike = []
+    for cell, per_s in rates:
+        if (1 + NOTABLE) * per_s <= now_per_s and per_s <= (track.provisioned.at(cell) or inf):
+            break
+        alike.append(cell)
+    calm = _calm(evidence, Resource(track.index, track.direction), min([*alike, first_s]))
     if calm is None or now_per_s <= (1 + NOTABLE) * (before_per_s := calm.demand_per_s or 0.0):
         return first_s
     risen = takewhile(lambda at: abs(at[1] - now_per_s) < abs(at[1] - before_per_s), rates)
@@ -216,12 +207,8 @@ def _per_operation(evidence: Evidence, direction: Direction, spans: Sequence[Spa
             continue
         count = sum(value for at, value in series.points if within(at.timestamp(), series.period_s, spans))
         if count:
-            per_s = count / _covered_s(spans, series.period_s)
+            step_s = series.period_s
+            periods = {at for start, end in spans for at in range(int(start // step_s), ceil(end / step_s))}
+            per_s = count / (len(periods) * step_s)
             rates[series.operation] = rates.get(series.operation, 0.0) + per_s
     return rates
-
-
-def _covered_s(spans: Sequence[Span], period_s: int) -> int:
-    """Total length of the periods that overlap the spans, even partly."""
-    periods = {at for start, end in spans for at in range(int(start // period_s), ceil(end / period_s))}
-    return len(periods) * period_s

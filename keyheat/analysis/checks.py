@@ -30,18 +30,12 @@ def check(
     client: ClientFiles | None,
     *,
     bound: bool = False,
-) -> tuple[ThresholdResult, ...]:
-    """Return one result for each threshold of the scenario.
+) -> Iterator[ThresholdResult]:
+    """Yield one result for each threshold of the scenario.
 
     `bound`: the generator was the limit. Then few throttles may mean too little demand, and latencies are the
     generator's.
     """
-    return tuple(_results(spec, verdict, evidence, client, bound))
-
-
-def _results(
-    spec: ThresholdsSpec, verdict: Verdict, evidence: Evidence, client: ClientFiles | None, bound: bool
-) -> Iterator[ThresholdResult]:
     unlimited = verdict.rule == NO_CAPACITY_MODEL
     if spec.throttle_share_max is not None:
         share = None if unlimited else throttle_share(evidence, client)

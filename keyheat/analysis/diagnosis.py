@@ -8,8 +8,8 @@ from keyheat.analysis.advice.advice import Advice, advise
 from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.analyzers import answers, further_findings, generator_of, labels_of
 from keyheat.analysis.checks import check, with_reads
-from keyheat.analysis.heat import RunHeat, heats_of, index_heats_of
-from keyheat.analysis.thresholds import Thresholds, load_thresholds
+from keyheat.analysis.heat import heats_of, index_heats_of
+from keyheat.analysis.rules import Thresholds, load_thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import verdict, with_company, with_replicas
 from keyheat.numbers import saying, span
@@ -138,7 +138,11 @@ def diagnose(
     return Diagnosis(
         verdict=judged,
         labels=labels,
-        hot_keys=tuple(key for heat in _verdict_first(judged.direction, heats) for key in heat.hottest),
+        hot_keys=tuple(
+            key
+            for heat in sorted(heats, key=lambda heat: heat.direction != judged.direction)
+            for key in heat.hottest
+        ),
         hot_index_keys=tuple(
             key.model_copy(update={"index": heat.index}) for heat in index_heats for key in heat.hottest[:1]
         ),
@@ -149,7 +153,7 @@ def diagnose(
         coverage=_coverage(evidence, client),
         source=evidence.source,
         region=evidence.table.region,
-        thresholds=check(scenario.thresholds, judged, evidence, client, bound=generator.bound)
+        thresholds=tuple(check(scenario.thresholds, judged, evidence, client, bound=generator.bound))
         if scenario
         else (),
         findings=(*further_findings(run, thresholds), *further_answers.findings),
@@ -190,17 +194,21 @@ def _scenario(client: ClientFiles) -> tuple[Scenario | None, tuple[str, ...]]:
     return with_files_of(scenario, Path(client.manifest.scenario_path or "").parent), ()
 
 
-def _verdict_first(direction: str | None, heats: Sequence[RunHeat]) -> list[RunHeat]:
-    return sorted(heats, key=lambda heat: heat.direction != direction)
-
-
 def _coverage(evidence: Evidence, client: ClientFiles | None) -> Coverage:
     window = evidence.window
     minutes = 0 if evidence.is_empty else round((window.end - window.start).total_seconds() / 60)
     health = client.manifest.generator if client and client.manifest else None
     lost = map(sentence, health.missing if health else ())
     missing = (*lost, *(client.missing if client else ()), *evidence.missing, *_gaps(evidence))
-    missing = (*missing, *_other_clocks(evidence))
+    apart = ((track, track.counted_apart) for track in timeline(evidence).tracks)
+    other_clocks = [  # both counts are in the labels then
+        f"a common clock: CloudWatch counts no throttled {track.direction} on {whose(track.resource)} when "
+        f"the client counts {counts[0]:,}, and {counts[1]:,} at other times; check the client's clock and "
+        "time zone"
+        for track, counts in apart
+        if counts is not None
+    ]
+    missing = (*missing, *other_clocks)
     return Coverage(minutes=minutes, missing=tuple(dict.fromkeys(missing)))
 
 
@@ -218,16 +226,4 @@ def _gaps(evidence: Evidence) -> Iterator[str]:
                 f"{track.direction}s {of} {whose(track.resource)} for {length}: no metric has a point from "
                 f"{say(gaps[0][0])} to {say(gaps[-1][1])} UTC{apart}, so whether they throttled then is "
                 "unknown"
-            )
-
-
-def _other_clocks(evidence: Evidence) -> Iterator[str]:
-    """Client and CloudWatch that count throttles at different times; both counts are in the labels then."""
-    for track in timeline(evidence).tracks:
-        if (apart := track.counted_apart) is not None:
-            logged, published = apart
-            where = f"no throttled {track.direction} on {whose(track.resource)}"
-            yield (
-                f"a common clock: CloudWatch counts {where} when the client counts {logged:,}, and "
-                f"{published:,} at other times; check the client's clock and time zone"
             )

@@ -1,7 +1,6 @@
 """The frames of a run as CSV files: units in the names of columns, unknown cells empty."""
 
 import csv
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -12,7 +11,7 @@ from keyheat.analysis.diagnosis import load_run
 from keyheat.masking import as_cell
 from keyheat.runfiles import FILES, PARTITIONS, check_no_link, write_atomically
 from keyheat.runs.frames import FRAMES
-from keyheat.runs.run import Run, read_partitions
+from keyheat.runs.run import read_partitions
 
 
 class KeysNotRecorded(ValueError):
@@ -31,18 +30,15 @@ def write_exports(folder: Path, target: Path, *, show_keys: bool = False) -> lis
             f"{folder} has digests of keys only; a load keeps their values if it is started with --show-keys"
         )
     written = []
-    for name, frame in _frames(run, folder):
+    frames = {name: frame for name in FRAMES if len(frame := getattr(run, name))}
+    if (folder / FILES[PARTITIONS]).exists():
+        frames["partitions"] = read_partitions(folder)
+    for name, frame in frames.items():
         kept = frame if show_keys else frame.drop(columns="shown", errors="ignore")
         path = target / f"{name}.csv"
         write_atomically(path, partial(_write, _csv(kept)))
         written.append((path, len(frame)))
     return written
-
-
-def _frames(run: Run, folder: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    yield from ((name, frame) for name in FRAMES if len(frame := getattr(run, name)))
-    if (folder / FILES[PARTITIONS]).exists():
-        yield "partitions", read_partitions(folder)
 
 
 def _write(body: bytes, file: IO[bytes]) -> None:

@@ -1,7 +1,7 @@
 """The numbers behind the verdict of a run: one resource and direction, over the time that it speaks of."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
@@ -17,30 +17,14 @@ from keyheat.analysis.run_result import LEAST_WHOLE_S, busiest_per_s, whole_seco
 from keyheat.analysis.verdict import LEAST_UNSTATED
 from keyheat.model.resources import partition_ceiling
 from keyheat.numbers import UNITS, rate
-from keyheat.runs.formats import (
-    BEYOND,
-    Demand,
-    HotKey,
-    Label,
-)
-from keyheat.words import (
-    LIMITS,
-    TABLE,
-    WRITE,
-    Constraint,
-    Direction,
-    Resource,
-    index_of,
-    label_of,
-    whose,
-)
+from keyheat.runs.formats import BEYOND, Demand, HotKey, Label
+from keyheat.words import LIMITS, TABLE, WRITE, Constraint, Direction, Resource, index_of, label_of, whose
 
 MOST_BESIDE: Final = 2
 NOTABLE_PART: Final = 0.1  # of what is labelled: from here on a second limit stands beside the first one
 WHILE_THROTTLED: Final = "while throttled"
 OVER_THE_LOAD: Final = "over the load"
 Spans = list[tuple[float, float]]  # of epoch seconds, in order, apart from each other
-Moments = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +110,16 @@ def facts_of(run: ReportRun) -> Facts:
     attempts, throttled = _attempts(run)
     published = {} if attempts else _published(run)
     hot_keys = sorted(_keys_of(run, resource), key=lambda key: -key.units_per_s)
-    demand_per_s, is_least = _demand_per_s(run, resource, decisive)
+    track, rows = run.track(resource), run.record.of(resource)
+    measured = demand(track, decisive) if track is not None else None
+    demand_per_s, is_least = (measured.units_per_s, measured.by == "at_least") if measured else (None, False)
+    throttles = 0 if rows is None else int(rows["throttled"].sum())  # that the client saw
+    throttled_s = float(len(throttled_seconds(run)))
+    if not throttled_s:  # or the client kept no seconds
+        throttled_s = sum(end_s - start_s for start_s, end_s in throttled_spans(run.diagnosis.labels))
+    # None where keys led one after the other: together they ask for no more than all keys do.
+    over = [key for key in hot_keys if key.units_per_s > ceiling_of(run, resource)]
+    together = sum(key.units_per_s for key in over)
     at_s = end_s or 0  # auto scaling may have followed the load
     if when == WHILE_THROTTLED:  # as in the advice
         at_s = max(decisive, key=lambda label: label.throttles).start.timestamp()
@@ -141,18 +134,16 @@ def facts_of(run: ReportRun) -> Facts:
         provisioned_per_s=run.provisioned(resource).at(at_s),
         provisioned_last_per_s=run.provisioned(resource).at(end_s - 1) if end_s else None,
         max_on_demand_per_s=run.maximum(resource).at(at_s),
-        throttles=max(
-            _throttled(run, resource), sum(label.throttles for label in mine), published.get(resource, 0)
-        ),
+        throttles=max(throttles, sum(label.throttles for label in mine), published.get(resource, 0)),
         run_throttles=max(throttled, labelled, sum(published.values())),
         labelled=labelled,
         of_constraint=sum(each.throttles for each in run.diagnosis.labels if each.constraint == constraint),
         of_verdict=sum(label.throttles for label in decisive),
         run_attempts=attempts,
-        throttled_s=_throttled_s(run),
+        throttled_s=throttled_s,
         ceiling_per_s=ceiling_of(run, resource),
         hot_key=hot_keys[0] if hot_keys else None,
-        hot_beside=_beside(hot_keys, ceiling_of(run, resource), demand_per_s),
+        hot_beside=tuple(over[1:]) if demand_per_s and together <= (1 + BEYOND) * demand_per_s else (),
         units_hold=run.units_hold,
         region=run.diagnosis.region,
         carried=run.diagnosis.is_carried,
@@ -175,16 +166,6 @@ def _keys_of(run: ReportRun, resource: Resource) -> Iterator[HotKey]:
     for key in diagnosis.hot_keys if resource.index is None else diagnosis.hot_index_keys:
         if key.index == resource.index and key.direction in (None, resource.direction):
             yield key
-
-
-def _beside(keys: Sequence[HotKey], ceiling_per_s: float, demand_per_s: float | None) -> tuple[HotKey, ...]:
-    """The keys beside the first that exceed a partition; none where keys led one after the other.
-
-    Keys that are hot at the same time ask for no more together than all keys do.
-    """
-    over = [key for key in keys if key.units_per_s > ceiling_per_s]
-    together = sum(key.units_per_s for key in over)
-    return tuple(over[1:]) if demand_per_s and together <= (1 + BEYOND) * demand_per_s else ()
 
 
 def _others(run: ReportRun) -> Iterator[tuple[str, float]]:
@@ -252,7 +233,7 @@ def joined(spans: Iterable[tuple[float, float]]) -> Spans:
     return joined
 
 
-def _inside(moments: Moments, spans: Spans, width_s: float) -> npt.NDArray[np.bool_]:
+def _inside(moments: npt.NDArray[Any], spans: Spans, width_s: float) -> npt.NDArray[np.bool_]:
     """Which steps of time, `width_s` long, have a part in one of the spans."""
     starts, ends = np.array(spans).T
     first = np.searchsorted(ends, moments, side="right")  # the first span that ends after a step begins
@@ -339,19 +320,6 @@ def _published(run: ReportRun) -> dict[Resource, int]:
     return counts
 
 
-def _throttled(run: ReportRun, resource: Resource) -> int:
-    """Throttles that the client saw of one resource."""
-    rows = run.record.of(resource)
-    return 0 if rows is None else int(rows["throttled"].sum())
-
-
-def _throttled_s(run: ReportRun) -> float:
-    """Seconds in which the client saw a throttle; where it kept no seconds, the spans with throttles."""
-    if (throttled := throttled_seconds(run)).size:
-        return float(len(throttled))
-    return sum(end_s - start_s for start_s, end_s in throttled_spans(run.diagnosis.labels))
-
-
 def throttled_seconds(run: ReportRun) -> npt.NDArray[np.float64]:
     """The seconds in which the client saw a throttle, in order; none where it kept no seconds."""
     rows = run.record.seconds
@@ -362,15 +330,6 @@ def throttled_seconds(run: ReportRun) -> npt.NDArray[np.float64]:
 def throttled_spans(labels: Iterable[Label]) -> Spans:
     """The time that labels with throttles speak of, in order."""
     return joined((label.start.timestamp(), label.end.timestamp()) for label in labels if label.throttles)
-
-
-def _demand_per_s(run: ReportRun, resource: Resource, labels: Sequence[Label]) -> tuple[float | None, bool]:
-    """The demand while throttled, units/s, and whether it is a lower bound: requests of unknown units."""
-    track = run.track(resource)
-    measured = demand(track, labels) if track is not None else None
-    if track is None or measured is None:
-        return None, False
-    return measured.units_per_s, measured.by == "at_least"
 
 
 def _scheduled(run: ReportRun, resource: Resource) -> Demand | None:

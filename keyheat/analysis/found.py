@@ -7,12 +7,10 @@ that cannot be read is reported, and the search goes on.
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from keyheat.analysis.setup import target_of
-from keyheat.analysis.summary import RunSummary, read_summary
+from keyheat.analysis.summary import RunSummary, read_summary, target_of
 from keyheat.inputs import is_text
 from keyheat.masking import plain
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json
@@ -95,25 +93,22 @@ def _read(folder: Path) -> FoundRun:
     """Read a run directory. Raises `FileProblem`."""
     made_s = next(path.stat().st_mtime for name in MARKS if (path := folder / name).exists())
     if (folder / FILES[DIAGNOSIS]).exists():
-        report = (folder / REPORT).exists()
         summary = read_summary(folder)
         target = summary.setup.target
         return FoundRun(
             folder=folder, scenario=summary.scenario, question=summary.question, target=target,
-            started_s=_when(summary.started_at, target, made_s), duration_s=summary.duration_s,
-            table=_table(folder), summary=summary, report=report,
+            started_s=made_s if target == SIMULATED else summary.started_at.timestamp(),
+            duration_s=summary.duration_s,
+            table=_table(folder), summary=summary, report=(folder / REPORT).exists(),
         )  # fmt: skip
     target = target_of(manifest := read_manifest(folder))
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
     return FoundRun(
         scenario=manifest.name or folder.name, question=manifest.question or "", target=target,
-        started_s=_when(manifest.started_at, target, made_s), duration_s=manifest.duration_s,
+        started_s=made_s if target == SIMULATED else manifest.started_at.timestamp(),
+        duration_s=manifest.duration_s,
         state="under way" if is_claimed(folder) else state, table=manifest.table.name, folder=folder,
     )  # fmt: skip
-
-
-def _when(started_at: datetime, target: str, made_s: float) -> float:
-    return made_s if target == SIMULATED else started_at.timestamp()
 
 
 def _table(folder: Path) -> str | None:

@@ -114,7 +114,20 @@ def _duration_s(evidence: Evidence, client: ClientFiles) -> float:
 def heat(keys: Keys, direction: Direction, duration_s: float) -> RunHeat:
     """Return the hottest keys of one direction; `duration_s` is for keys that no window lists."""
     windows = [window for window in keys.windows if window.direction == direction]
-    rates = _rates_while_hot(windows)
+    by_key: defaultdict[str, list[float]] = defaultdict(list)
+    for window in windows:
+        for top in window.top:
+            by_key[top.key].append(top.units / window.seconds)
+    rates = {  # while it was hot: in the windows with at least half of its maximum
+        key: median_high([rate for rate in values if rate >= max(values) / 2])
+        for key, values in by_key.items()
+    }
+    leaders: list[str | None] = []
+    for window in sorted(windows, key=lambda window: window.start):
+        first = max(window.top, key=lambda top: top.units, default=None)
+        total = sum(top.units for top in window.top)
+        leaders.append(first.key if first and total and first.units >= LEADS * total else None)
+    lasting = [key for key, run in groupby(leaders) if key is not None and len(list(run)) >= LEAD_WINDOWS]
     hottest = tuple(
         HotKey(
             key=use.key,
@@ -126,32 +139,7 @@ def heat(keys: Keys, direction: Direction, duration_s: float) -> RunHeat:
         )
         for use in keys.overall.get(direction, ())
     )
-    return RunHeat(direction, hottest, _leaders(windows))
-
-
-def _rates_while_hot(windows: Sequence[KeyWindow]) -> dict[str, float]:
-    """Units/s of each key: the median of the windows with at least half of its maximum."""
-    rates: defaultdict[str, list[float]] = defaultdict(list)
-    for window in windows:
-        for top in window.top:
-            rates[top.key].append(top.units / window.seconds)
-    least = {key: max(values) / 2 for key, values in rates.items()}
-    return {
-        key: median_high([rate for rate in values if rate >= least[key]]) for key, values in rates.items()
-    }
-
-
-def _leaders(windows: Sequence[KeyWindow]) -> tuple[str, ...]:
-    """Keys that led for at least `LEAD_WINDOWS` in a row, in order of time."""
-    leaders = [_leader(window) for window in sorted(windows, key=lambda w: w.start)]
-    lasting = [key for key, run in groupby(leaders) if key is not None and len(list(run)) >= LEAD_WINDOWS]
-    return tuple(dict.fromkeys(lasting))
-
-
-def _leader(window: KeyWindow) -> str | None:
-    total = sum(top.units for top in window.top)
-    first = max(window.top, key=lambda top: top.units, default=None)
-    return first.key if first is not None and total and first.units >= LEADS * total else None
+    return RunHeat(direction, hottest, tuple(dict.fromkeys(lasting)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +231,20 @@ def insight_keys(evidence: Evidence, index: str | None = None) -> Keys | None:
     total = sum(map(demand.of_all, demand.hot))
     uses = [demand.use(key, name, total) for key, name in values.items()]
     uses.sort(key=lambda use: (-use.units, use.key))
-    return Keys(overall={direction: tuple(uses)}, windows=_windows(demand, values))
+    windows = tuple(
+        KeyWindow(
+            start=at,
+            seconds=demand.period_s,
+            direction=direction,
+            top=tuple(
+                KeyUse(key=key, units=units, throttles=round(demand.refused.get(key, {}).get(at, 0.0)))
+                for key in values
+                if (units := demand.of(key, at))
+            ),
+        )
+        for at in demand.hot
+    )
+    return Keys(overall={direction: tuple(uses)}, windows=windows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,12 +265,6 @@ class KeyDemand:
         """Starts of all periods in which a key was counted."""
         counted = (*self.refused.values(), *(self.used or {}).values())
         return sorted({at for times in counted for at in times})
-
-    @property
-    def throttled_periods(self) -> set[datetime]:
-        """Starts of the periods in which CloudWatch counted throttles."""
-        cells = (cell for cell in (self.track.events or {}) if self.track.throttled(cell))
-        return {datetime.fromtimestamp(cell // self.period_s * self.period_s, UTC) for cell in cells}
 
     @property
     def hot(self) -> Sequence[datetime]:
@@ -296,20 +291,18 @@ class KeyDemand:
     def _part_of_refused(self, used: float, at: datetime) -> float:
         """The part that a key with `used` units in a period has of what was throttled in it.
 
-        What partitions of a table throttled belongs to keys that took all that a partition gives, if any did;
-        else each key has its part of what was consumed. An index holds back writes of every key.
+        What partitions of a table throttled (nearly all, by CloudWatch's causes) belongs to keys that took
+        all that a partition gives, if any did; else each key has its part of what was consumed. An index
+        holds back writes of every key.
         """
         full = FULL * self.track.ceiling * self.period_s
         of_full = sum(units for times in (self.used or {}).values() if (units := times.get(at, 0.0)) >= full)
-        if self.track.index is not None or not of_full or not self._is_by_partitions(at):
+        by_partitions = self.track.causes.get("partition", {})
+        of_partitions = sum(by_partitions.get(cell, 0.0) for cell in self._cells(at))
+        throttles = sum(map(self.track.refused, self._cells(at)))
+        if self.track.index is not None or not of_full or not of_partitions >= CLEAR_SHARE * throttles > 0:
             return used / self.consumed(at)
         return used / of_full if used >= full else 0.0
-
-    def _is_by_partitions(self, at: datetime) -> bool:
-        """Whether CloudWatch's causes say that partitions throttled nearly all of a period's requests."""
-        by_partitions = self.track.causes.get("partition", {})
-        throttles = sum(map(self.track.refused, self._cells(at)))
-        return sum(by_partitions.get(cell, 0.0) for cell in self._cells(at)) >= CLEAR_SHARE * throttles > 0
 
     def use(self, key: str, value: str | None, total: float) -> KeyUse:
         """Return one key in the form of a run's record; `total`: units of all keys in the hot periods."""
@@ -357,7 +350,9 @@ def _since_before(
     if rule is None or begun is None or begun <= evidence.window.start or not rule.total:
         return times
     of_all = demand.throttled if rule.counts == "throttled" else demand.consumed
-    before = [at for at in demand.throttled_periods if at < begun]
+    throttled = filter(demand.track.throttled, demand.track.events or ())
+    starts_s = {cell // demand.period_s * demand.period_s for cell in throttled}
+    before = [at for start_s in starts_s if (at := datetime.fromtimestamp(start_s, UTC)) < begun]
     return {
         key.key: {**times[key.key], **{at: key.value / rule.total * of_all(at) for at in before}}
         for key in rule.keys
@@ -380,19 +375,3 @@ def _direction(evidence: Evidence, metric: Callable[[Direction], str], index: st
 def _by_time(rule: Contributors | None, weight: float) -> dict[str, Times]:
     """Each key's values divided by the weight, by the start of their period."""
     return {key.key: {at: value / weight for at, value in key.points} for key in (rule.keys if rule else ())}
-
-
-def _windows(demand: KeyDemand, keys: Iterable[str]) -> tuple[KeyWindow, ...]:
-    return tuple(
-        KeyWindow(
-            start=at,
-            seconds=demand.period_s,
-            direction=demand.track.direction,
-            top=tuple(
-                KeyUse(key=key, units=units, throttles=round(demand.refused.get(key, {}).get(at, 0.0)))
-                for key in keys
-                if (units := demand.of(key, at))
-            ),
-        )
-        for at in demand.hot
-    )

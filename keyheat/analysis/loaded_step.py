@@ -37,8 +37,14 @@ def loaded_search(
     `agree` raises where they may not, `run` where a run could not be made. Raises `ValueError` where the load
     test does not send to shards of its keys, or of the index's.
     """
-    if question.kind == "shards":
-        _check_sharded(question, path)
+    index = question.index
+    if question.kind == "shards" and index is None:
+        check_shards(question.candidate(2), path.parent)
+    elif question.kind == "shards" and index and with_index_shards(question.scenario, index, 2) is None:
+        raise ValueError(
+            f"scenario {question.scenario.name} does not say how index {index} is sharded; "
+            "describe its key under [attributes], or search on the simulator"
+        )
     question = replace(question, scenario=with_files_of(question.scenario, path.parent))
     within, numbers = question.within, count(1)
     values = [*within.ladder, *[within.most] * (within.most_steps - len(within.ladder))]
@@ -51,16 +57,6 @@ def loaded_search(
         return loaded_step(question, value, scenario, job.folder)
 
     return searched(question, measure, most_steps=within.most_steps)
-
-
-def _check_sharded(question: Question, path: Path) -> None:
-    if question.index is None:
-        check_shards(question.candidate(2), path.parent)
-    elif with_index_shards(question.scenario, question.index, 2) is None:
-        raise ValueError(
-            f"scenario {question.scenario.name} does not say how index {question.index} is sharded; "
-            "describe its key under [attributes], or search on the simulator"
-        )
 
 
 def _candidate(question: Question, value: float, again: int) -> Scenario:
@@ -81,7 +77,9 @@ def loaded_step(question: Question, value: float, scenario: Scenario, folder: Pa
     traffic = traffic_of(manifest, read_seconds(folder))
     attempts = {side: side_traffic.attempts for side, side_traffic in traffic.items()}
     throttled = {side: side_traffic.throttled for side, side_traffic in traffic.items()}
-    share = _share(attempts, throttled, question.direction)
+    sides = [side for side in Direction if question.direction in (None, side)]
+    total = sum(attempts[side] for side in sides)
+    share = sum(throttled[side] for side in sides) / total if total else 0.0
     throttles = diagnosis.verdict.constraint != "none" and share > question.share_most
     on_burst = beyond_provisioned(traffic, most_provisioned(manifest, scenario))
     state = state_of(diagnosis, throttles=throttles, on_burst=on_burst is not None)
@@ -93,26 +91,15 @@ def loaded_step(question: Question, value: float, scenario: Scenario, folder: Pa
         throttled_per_s=sum(side_traffic.per_s("throttled") or 0.0 for side_traffic in traffic.values()),
         outcome=SimulationOutcome(
             seed=scenario.seed, seconds=scenario.load.duration_s, loaded_s=round(scenario.load.duration_s),
-            attempts=attempts, throttled=throttled, accepted_per_s=_accepted_per_s(traffic),
+            attempts=attempts, throttled=throttled,
+            accepted_per_s={
+                (index_of(resource), side): per_s
+                for side, side_traffic in traffic.items()
+                for resource, per_s in side_traffic.units_per_s_of.items()
+            },
             limits=() if state != "limited" else _limits(diagnosis.verdict, burst, sum(throttled.values())),
         ),
     )  # fmt: skip
-
-
-def _share(
-    attempts: Mapping[Direction, int], throttled: Mapping[Direction, int], direction: Direction | None
-) -> float:
-    sides = [side for side in Direction if direction in (None, side)]
-    total = sum(attempts[side] for side in sides)
-    return sum(throttled[side] for side in sides) / total if total else 0.0
-
-
-def _accepted_per_s(traffic: Mapping[Direction, RunTraffic]) -> dict[tuple[str | None, Direction], float]:
-    return {
-        (index_of(resource), side): per_s
-        for side, side_traffic in traffic.items()
-        for resource, per_s in side_traffic.units_per_s_of.items()
-    }
 
 
 def state_of(diagnosis: Diagnosis, *, throttles: bool, on_burst: bool) -> State:

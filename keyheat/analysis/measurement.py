@@ -26,7 +26,7 @@ from keyheat.runs.manifest import Manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.simulator.whatif import shards_enough
-from keyheat.words import READ, TABLE, WRITE, Direction, has_capacity_model
+from keyheat.words import TABLE, WRITE, WRITES_FIRST, Direction, has_capacity_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,11 +46,6 @@ class RunMeasured:
     scenario: Scenario | Absence
     traffic: Mapping[Direction, RunTraffic] | Absence
     accepted: "HdrHistogram | Absence"  # service times of accepted requests, microseconds
-
-    @property
-    def counts_wrongly(self) -> bool:
-        """Whether the endpoint's units may differ from DynamoDB's."""
-        return not has_capacity_model(self.manifest.endpoint)
 
 
 def measures_of(folder: Path, manifest: Manifest) -> tuple[dict[str, float], dict[str, Absence]]:
@@ -81,7 +76,7 @@ def _sides(run: RunMeasured) -> Mapping[Direction, RunTraffic]:
 def _trusted_traffic(run: RunMeasured, side: Direction, *, accepted: bool = False) -> RunTraffic:
     """Return one side of the load, if the endpoint counts units as DynamoDB does."""
     traffic = _sides(run)[side]
-    if run.counts_wrongly:
+    if not has_capacity_model(run.manifest.endpoint):
         raise NotMeasured("wrong_units")
     if accepted and not traffic.accepted:
         raise NotMeasured("none_accepted")
@@ -150,7 +145,7 @@ def knee_units_per_s(run: RunMeasured) -> float:
 
     In the direction that throttled most, for writes the table's. Without throttles the knee was not reached.
     """
-    traffic, first = _sides(run), _first_throttle(run)
+    traffic, first = _sides(run), first_throttle_s(run)
     worst = max(traffic, key=lambda side: traffic[side].throttled)
     before = _trusted_traffic(run, worst).by_second[:first]
     units = before.loc[before["whole"], "own_units" if worst is WRITE else "units"]
@@ -197,21 +192,17 @@ def percentile_ms(run: RunMeasured, percentile: float) -> float:
     return float(run.accepted.get_value_at_percentile(percentile)) / US_PER_MS
 
 
-def _first_throttle(run: RunMeasured) -> int:
+def first_throttle_s(run: RunMeasured) -> int:
+    """Seconds from the first second with an attempt to the first with a throttle."""
     throttled = throttled_seconds(_sides(run))
     if not len(throttled):
         raise NotMeasured("no_throttles")
     return int(throttled[0])
 
 
-def first_throttle_s(run: RunMeasured) -> float:
-    """Seconds from the first second with an attempt to the first with a throttle."""
-    return float(_first_throttle(run))
-
-
 def recovery_s(run: RunMeasured) -> float:
     """Seconds from the first throttle to the last one before ten throttle-free seconds of load."""
-    first, throttled = _first_throttle(run), throttled_seconds(_sides(run))
+    first, throttled = first_throttle_s(run), throttled_seconds(_sides(run))
     attempts = sum(traffic.by_second["attempts"].to_numpy() for traffic in _sides(run).values())
     loaded = np.cumsum(attempts > 0)  # seconds with attempts so far
     nexts = np.append(throttled[1:], len(loaded))
@@ -224,7 +215,7 @@ def recovery_s(run: RunMeasured) -> float:
 def _taken(measure: Callable[..., float], **of: Any) -> Callable[[RunMeasured], Measured]:
     def take(run: RunMeasured) -> Measured:
         try:
-            return measure(run, **of)
+            return float(measure(run, **of))
         except NotMeasured as absence:
             return cast(Absence, absence.args[0])
 
@@ -232,20 +223,15 @@ def _taken(measure: Callable[..., float], **of: Any) -> Callable[[RunMeasured], 
 
 
 TAKEN: Final[dict[str, Callable[[RunMeasured], Measured]]] = {
-    "units_per_operation.write": _taken(exact_units, side=WRITE),
-    "units_per_operation.read": _taken(exact_units, side=READ),
+    **{f"units_per_operation.{side}": _taken(exact_units, side=side) for side in WRITES_FIRST},
     "write_amplification": _taken(write_amplification),
     "shards_needed": _taken(shards_needed),
-    "mean_units_per_operation.write": _taken(mean_units, side=WRITE),
-    "mean_units_per_operation.read": _taken(mean_units, side=READ),
-    "accepted_units_per_s.write": _taken(accepted_units_per_s, side=WRITE),
-    "accepted_units_per_s.read": _taken(accepted_units_per_s, side=READ),
+    **{f"mean_units_per_operation.{side}": _taken(mean_units, side=side) for side in WRITES_FIRST},
+    **{f"accepted_units_per_s.{side}": _taken(accepted_units_per_s, side=side) for side in WRITES_FIRST},
     "knee_units_per_s": _taken(knee_units_per_s),
     "throttle_share": _taken(throttle_share),
-    "capacity_used.write": _taken(capacity_used, side=WRITE, index=False),
-    "capacity_used.read": _taken(capacity_used, side=READ, index=False),
-    "index_capacity_used.write": _taken(capacity_used, side=WRITE, index=True),
-    "index_capacity_used.read": _taken(capacity_used, side=READ, index=True),
+    **{f"capacity_used.{side}": _taken(capacity_used, side=side, index=False) for side in WRITES_FIRST},
+    **{f"index_capacity_used.{side}": _taken(capacity_used, side=side, index=True) for side in WRITES_FIRST},
     "p50_ms": _taken(percentile_ms, percentile=50),
     "p99_ms": _taken(percentile_ms, percentile=99),
     "first_throttle_s": _taken(first_throttle_s),

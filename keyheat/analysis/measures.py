@@ -83,15 +83,13 @@ CAPACITY_USED: Final = {
 MEASURES: Final = {
     measure.name: measure
     for measure in (
-        Measure(
-            name="units_per_operation.write", title="Units of one write",
-            unit="units", kind="exact", better="lower",
-            says="write units that an accepted operation consumes, indexes included",
-        ),
-        Measure(
-            name="units_per_operation.read", title="Units of one read",
-            unit="units", kind="exact", better="lower",
-            says="read units that an accepted operation consumes",
+        *(
+            Measure(
+                name=f"units_per_operation.{side}", title=f"Units of one {side}",
+                unit="units", kind="exact", better="lower",
+                says=f"{side} units that an accepted operation consumes{indexes}",
+            )
+            for side, indexes in (("write", ", indexes included"), ("read", ""))
         ),
         Measure(
             name="write_amplification", title="Write amplification",
@@ -103,25 +101,21 @@ MEASURES: Final = {
             unit="shards", kind="exact", better="lower",
             says="shards that the simulator needs for this demand without throttles",
         ),
-        Measure(
-            name="mean_units_per_operation.write", title="Units of a write, mean",
-            unit="units", kind="statistical", better="lower",
-            floor=0.01, says="mean of these units, where operations differ",
+        *(
+            Measure(
+                name=f"mean_units_per_operation.{side}", title=f"Units of a {side}, mean",
+                unit="units", kind="statistical", better="lower",
+                floor=0.01, says="mean of these units, where operations differ",
+            )
+            for side in ("write", "read")
         ),
-        Measure(
-            name="mean_units_per_operation.read", title="Units of a read, mean",
-            unit="units", kind="statistical", better="lower",
-            floor=0.01, says="mean of these units, where operations differ",
-        ),
-        Measure(
-            name="accepted_units_per_s.write", title="Accepted writes",
-            unit="units/s", kind="statistical", better="higher", floor=1.0,
-            says="write units per second that the table accepted while it was loaded, without its indexes",
-        ),
-        Measure(
-            name="accepted_units_per_s.read", title="Accepted reads",
-            unit="units/s", kind="statistical", better="higher", floor=1.0,
-            says="read units per second that the table accepted while it was loaded",
+        *(
+            Measure(
+                name=f"accepted_units_per_s.{side}", title=f"Accepted {side}s",
+                unit="units/s", kind="statistical", better="higher", floor=1.0,
+                says=f"{side} units per second that the table accepted while it was loaded{indexes}",
+            )
+            for side, indexes in (("write", ", without its indexes"), ("read", ""))
         ),
         Measure(
             name="knee_units_per_s", title="Most before throttles",
@@ -143,15 +137,13 @@ MEASURES: Final = {
             )
             for name, whose in CAPACITY_USED.items()
         ),
-        Measure(
-            name="p50_ms", title="Service time, p50",
-            unit="ms", kind="statistical", better="lower", floor=0.1,
-            says="p50 of the service time of accepted requests",
-        ),
-        Measure(
-            name="p99_ms", title="Service time, p99",
-            unit="ms", kind="statistical", better="lower", floor=0.5,
-            says="p99 of the service time of accepted requests",
+        *(
+            Measure(
+                name=f"{percentile}_ms", title=f"Service time, {percentile}",
+                unit="ms", kind="statistical", better="lower", floor=floor_ms,
+                says=f"{percentile} of the service time of accepted requests",
+            )
+            for percentile, floor_ms in (("p50", 0.1), ("p99", 0.5))
         ),
         Measure(
             name="first_throttle_s", title="First throttle after",

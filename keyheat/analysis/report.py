@@ -101,13 +101,6 @@ def _of_rows(rows: Iterable[Any] | None, read: Any, amounts: tuple[str, ...]) ->
     }
 
 
-def read_latency(path: Path) -> "dict[str, HdrHistogram]":
-    """The histograms that have requests, by operation and outcome, in order. Raises `FileProblem`."""
-    from keyheat.runs.latencies import read_latencies
-
-    return {tag: times for tag, times in sorted(read_latencies(path).items()) if times.get_total_count()}
-
-
 Content = TypeVar("Content")
 
 
@@ -224,6 +217,11 @@ def load_run(run_dir: Path) -> ReportRun:
             if not any(line.startswith(name) for line in diagnosis.coverage.missing):
                 missing.append(f"`{name}` {why}")
             return None
+
+    def read_latency(path: Path) -> "dict[str, HdrHistogram]":
+        from keyheat.runs.latencies import read_latencies
+
+        return {tag: times for tag, times in sorted(read_latencies(path).items()) if times.get_total_count()}
 
     diagnosis = read_diagnosis(run_dir / FILES[runfiles.DIAGNOSIS])
     evidence = optional(runfiles.EVIDENCE, read_evidence)

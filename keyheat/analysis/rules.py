@@ -1,14 +1,19 @@
-"""Every rule that a label can rest on: which constraint it names, and when it speaks.
+"""Every rule that a label can rest on, and configs/thresholds.toml: how sure each is, as was measured.
 
 The ids are stable: a label names the rule that decided it. Which rule holds at a moment is decided in
-`analyzers/partition_or_table`; how sure each is was measured, and stands in configs/thresholds.toml.
+`analyzers/partition_or_table`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Annotated, Final, Literal, Self
 
+from pydantic import Field, field_validator, model_validator
+
+from keyheat.shipped import shipped
+from keyheat.validation import Part, checked_toml
 from keyheat.words import Constraint, Grade
 
 NOT_GROWN: Final = "on-demand-not-grown"
@@ -43,15 +48,21 @@ _BY_CAUSE: Final[tuple[tuple[str, Constraint, str], ...]] = (
 """What the ids, a throttling reason (`*Exceeded`) and a metric (`*ThrottleEvents`) call each cause."""
 
 
-def _stated() -> Iterator[Rule]:
-    """The rules of the two grades in which DynamoDB or CloudWatch names the cause."""
-    for name, constraint, cause in _BY_CAUSE:
-        meaning = f"The client got a `*{cause}Exceeded` reason."
-        yield Rule(f"reason-{name}", constraint, "reason", meaning)
-    for name, constraint, cause in _BY_CAUSE:
-        meaning = f"The client got no reason, and `*{cause}ThrottleEvents` is above zero."
-        yield Rule(f"metric-{name}", constraint, "cause_metric", meaning)
-
+STATED: Final[Mapping[tuple[Grade, Constraint], Rule]] = {
+    ("reason", constraint): Rule(
+        f"reason-{name}", constraint, "reason", f"The client got a `*{cause}Exceeded` reason."
+    )
+    for name, constraint, cause in _BY_CAUSE
+} | {
+    ("cause_metric", constraint): Rule(
+        f"metric-{name}",
+        constraint,
+        "cause_metric",
+        f"The client got no reason, and `*{cause}ThrottleEvents` is above zero.",
+    )
+    for name, constraint, cause in _BY_CAUSE
+}
+"""The rules of the two grades in which DynamoDB or CloudWatch names the cause."""
 
 BY_SECONDS: Final = _rules(
     "inferred",
@@ -121,8 +132,6 @@ ON_DEMAND: Final = _rules(
      "Table and indexes consumed at least 90 % of the account's quota in a minute."),
     ("on-demand-near-quota", "account",
      "A partly loaded minute beside a throttled one at the account's quota."),
-    ("on-demand-together", "account",
-     "The table and an index throttled in one minute; short bursts may have reached their shared quota."),
     ("on-demand-below-limits", "partition",
      "An on-demand table or index throttled far below its maximum and the account's quota, or with fewer "
      "partitions than the quota takes."),
@@ -174,6 +183,98 @@ MEASURED: Final = tuple(rule.id for rule in (*BY_SECONDS, *BY_MINUTES, *ON_DEMAN
 """The rules whose confidence is measured one by one."""
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
-    {rule.id: rule for rule in (*_stated(), *BY_SECONDS, *BY_MINUTES, *ON_DEMAND, *CIRCUMSTANCES, *LACKING)}
+    {
+        rule.id: rule
+        for rule in (*STATED.values(), *BY_SECONDS, *BY_MINUTES, *ON_DEMAND, *CIRCUMSTANCES, *LACKING)
+    }
 )
 """Every rule by its id, better grades first."""
+
+DEFAULT = shipped("configs") / "thresholds.toml"
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class NoiseThresholds(Part):
+    """Below both numbers, throttles are a sprinkle and form no verdict."""
+
+    throttles: Annotated[int, Field(ge=0)]
+    share: Share
+
+
+class Failures(Part):
+    """Shares of attempts that failed before the table: to mention, and to call a second blind."""
+
+    mention_share: Share
+    blind_share: Share
+
+
+class Spans(Part):
+    """How throttled moments form spans."""
+
+    gap_s: Annotated[float, Field(ge=0, le=86_400)]
+    skew_s: Annotated[float, Field(ge=0, le=60)]
+
+
+class Inferred(Part):
+    """Consumed against provisioned: shares of the capacity, and least agreement."""
+
+    at_provisioned_low: Annotated[float, Field(gt=0, le=1)]
+    at_provisioned_high: Annotated[float, Field(ge=1, le=10)]
+    burst_spent_share: Share
+    at_limit: Annotated[float, Field(gt=0, le=1)]
+    client_share: Share
+    decide_at: Share
+    warm_share: Share
+
+
+class ConfidenceNumbers(Part):
+    """Confidence of each grade, and factors for agreement and conflict."""
+
+    reason: Share
+    reason_confirmed: Share
+    cause_metric: Share
+    conflict: Share
+    inferred_conflict: Share
+    unreasoned: Share
+    rules: dict[str, Share]
+
+    @model_validator(mode="after")
+    def _better_grades_are_surer(self) -> Self:
+        if not self.reason_confirmed >= self.reason >= self.cause_metric:
+            raise ValueError("confidence must not grow from reason_confirmed down to cause_metric")
+        return self
+
+    @field_validator("rules")
+    @classmethod
+    def _each_rule_once(cls, rules: dict[str, float]) -> dict[str, float]:
+        unknown, lacking = sorted(rules.keys() - set(MEASURED)), sorted(set(MEASURED) - rules.keys())
+        if unknown or lacking:
+            problems = [f"unknown rules: {', '.join(unknown)}"] * bool(unknown)
+            problems += [f"rules without a number: {', '.join(lacking)}"] * bool(lacking)
+            raise ValueError("; ".join(problems))
+        return rules
+
+
+class Recommend(Part):
+    """Margins of the recommendations."""
+
+    shard_margin: Annotated[float, Field(ge=1, le=100)]
+    target_utilisation: Annotated[float, Field(gt=0, le=1)]
+    hot_share: Share
+
+
+class Thresholds(Part):
+    """Every number that labelling uses."""
+
+    format: Literal["keyheat.thresholds/1"]
+    noise: NoiseThresholds
+    failures: Failures
+    spans: Spans
+    inferred: Inferred
+    confidence: ConfidenceNumbers
+    recommend: Recommend
+
+
+def load_thresholds(path: Path = DEFAULT) -> Thresholds:
+    """Load the thresholds. Raises `FileProblem` with every error as `message @ $.path`."""
+    return checked_toml(path, Thresholds)

@@ -8,7 +8,7 @@ A simulated load begins on a whole second, so that its burst is in the mean. Not
 `keyheat.analysis.loaded_step` and the diagnosis.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Final
@@ -31,51 +31,47 @@ OF: Final = "units of "
 STILL_S = 2.0  # seconds before the run's end; a later throttle means that throttling had not ended
 
 
-def most_provisioned(manifest: Manifest, scenario: Scenario | None) -> dict[tuple[str, Direction], float]:
+Sides = dict[tuple[str, Direction], float]
+"""Units/s by side of a table and its indexes, as labels call them."""
+
+
+def most_provisioned(manifest: Manifest, scenario: Scenario | None) -> Sides:
     """Return the capacity of each side of a table and its indexes, units/s: provisioned, or auto-scaled."""
-    table, scaled = manifest.table, _scaling_maxima(manifest, scenario)
-    owners = (
-        (None, table.provisioned),
-        *((index_facts.name, index_facts.provisioned) for index_facts in table.indexes),
-    )
+    scaled = _scaling_maxima(manifest, scenario)
+    provisioned = _stated(manifest, "provisioned")
+    return {side: max(units, scaled.get(side, 0.0) * manifest.scale) for side, units in provisioned.items()}
+
+
+def most_admitted(manifest: Manifest, scenario: Scenario | None) -> Sides:
+    """Return what each side of a table and its indexes admits for long: capacity or an on-demand maximum."""
+    return _stated(manifest, "max_on_demand") | most_provisioned(manifest, scenario)
+
+
+def _stated(manifest: Manifest, kind: str) -> Sides:
+    """The rates that are stated of each side, at the run's scale."""
+    owners = {TABLE: manifest.table} | {label_of(index.name): index for index in manifest.table.indexes}
+    pairs: dict[str, Capacity | None] = {name: getattr(owner, kind) for name, owner in owners.items()}
     return {
-        (label_of(index), side): max(units, scaled.get((index, side), 0.0)) * manifest.scale
-        for index, side, units in _by_side(owners)
+        (name, side): units * manifest.scale
+        for name, pair in pairs.items()
+        if pair is not None
+        for side in WRITES_FIRST
+        if (units := pair.of(side))
     }
 
 
-def most_admitted(manifest: Manifest, scenario: Scenario | None) -> dict[tuple[str, Direction], float]:
-    """Return what each side of a table and its indexes admits for long: capacity or an on-demand maximum."""
-    table = manifest.table
-    owners = ((None, table.max_on_demand), *((index.name, index.max_on_demand) for index in table.indexes))
-    maxima = {(label_of(index), side): units * manifest.scale for index, side, units in _by_side(owners)}
-    return maxima | most_provisioned(manifest, scenario)
-
-
-def _by_side(
-    owners: Iterable[tuple[str | None, Capacity | None]],
-) -> Iterator[tuple[str | None, Direction, float]]:
-    """Yield the units/s that are stated of each side of a table (None) and its indexes."""
-    for index, pair in owners:
-        if pair is not None:
-            yield from ((index, side, units) for side in WRITES_FIRST if (units := pair.of(side)))
-
-
-def _scaling_maxima(
-    manifest: Manifest, scenario: Scenario | None
-) -> dict[tuple[str | None, Direction], float]:
+def _scaling_maxima(manifest: Manifest, scenario: Scenario | None) -> Sides:
     """Return the maxima of auto scaling: an existing table's, else the scenario's, which is simulated."""
     if scenario is None or manifest.auto_scaling is not None:
-        policies_ = manifest.auto_scaling.scaled if manifest.auto_scaling else ()
-        return {(policy_.index, policy_.side): policy_.max for policy_ in policies_}
+        ranges = manifest.auto_scaling.scaled if manifest.auto_scaling else ()
+        return {(label_of(each.index), each.side): each.max for each in ranges}
     table = scenario.table
-    policies = (
-        (None, table.auto_scaling),
-        *((policy_.name, policy_.auto_scaling) for policy_ in table.indexes),
-    )
+    policies = {TABLE: table.auto_scaling} | {
+        label_of(index.name): index.auto_scaling for index in table.indexes
+    }
     return {
-        (index, Direction(side)): policy.max
-        for index, scaling in policies
+        (name, Direction(side)): policy.max
+        for name, scaling in policies.items()
         if scaling is not None
         for side, policy in scaling.sides().items()
     }

@@ -1,27 +1,52 @@
-"""Write and read a run's `summary.json`, and remake it when it is out of date."""
+"""Write and read a run's `summary.json`: its numbers, and the setup that they were measured on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
 from keyheat import runfiles
+from keyheat.addresses import in_aws
 from keyheat.analysis.measurement import measures_of
 from keyheat.analysis.measures import CAPACITY_USED, Absence
-from keyheat.analysis.setup import Setup as Setup
-from keyheat.analysis.setup import setup_of
+from keyheat.analysis.verdict import groups
 from keyheat.bounds import parsed_json
 from keyheat.masking import masked
 from keyheat.runfiles import CannotWrite, FileProblem
-from keyheat.runs.formats import BEYOND, Confidence, Diagnosis, Label, read_diagnosis
-from keyheat.runs.manifest import Manifest, read_manifest
+from keyheat.runs.formats import BEYOND, Confidence, Diagnosis, read_diagnosis
+from keyheat.runs.manifest import Machine, Manifest, read_manifest
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.validation import Quantity, Time
 from keyheat.words import Constraint, Direction, Grade
 
 SUMMARY = runfiles.SUMMARY
 NAME = runfiles.FILES[SUMMARY]
+
+
+AWS: Final = "aws"
+STANDARD: Final = "STANDARD"  # the class of a table, as nearly all have it
+GIB: Final = 1 << 30
+WARM: Final = "warm"
+
+
+class Setup(BaseModel):
+    """What a run was measured on; on an existing table, the scenario has that table's capacity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    target: str  # simulated | local | aws | the endpoint's URL
+    region: str | None = None
+    machine: str | None = None  # "2 cores, 24 GiB, Intel Xeon"; None for a simulated run
+    scale: float = 1.0
+    scenario: Mapping[str, Any] | None = None  # without defaults; None: not recorded
+    existing: Mapping[str, Any] | None = None  # an existing table's settings that no scenario has
+    transport: str | None = None  # of the requests; None for a simulated run
+    processes: int | None = None  # that sent requests
+    versions: Mapping[str, str | None] = {}  # keyheat, python, botocore, locust
 
 
 class RunSummary(BaseModel):
@@ -85,13 +110,16 @@ def summarize(folder: Path) -> RunSummary:
     diagnosis = read_diagnosis(folder / runfiles.FILES[runfiles.DIAGNOSIS])
     manifest = read_manifest(folder)
     verdict, totals = diagnosis.verdict, manifest.totals
+    of_verdict = (verdict.constraint, verdict.resource, verdict.direction)
+    heaviest = (group.heaviest for group in groups(diagnosis.labels) if group.limit == of_verdict)
+    covered_s = diagnosis.coverage.minutes * 60.0  # by the evidence of a run that was killed
     measures, absent = measures_of(folder, manifest)
     summary = RunSummary(
         run_id=manifest.run_id or folder.name,
         scenario=manifest.name or folder.name,
         question=manifest.question or "",
         started_at=manifest.started_at,
-        duration_s=_duration_s(manifest, diagnosis),
+        duration_s=covered_s if manifest.duration_s is None else manifest.duration_s,
         seed=manifest.seed,
         status=manifest.status,
         setup=setup_of(manifest),
@@ -102,7 +130,7 @@ def summarize(folder: Path) -> RunSummary:
         direction=verdict.direction,
         grade=verdict.grade,
         confidence=verdict.confidence,
-        rule=verdict.rule or _rule(diagnosis),
+        rule=verdict.rule or next((label.rule for label in heaviest), None),
         labels=labels_of(diagnosis),
         attempts=totals.attempts if totals else None,
         throttled=totals.throttled if totals else None,
@@ -126,11 +154,12 @@ def labels_of(diagnosis: Diagnosis) -> tuple[str, ...]:
     """
     if diagnosis.verdict.constraint == "none":
         return ()
-    throttles: dict[str, int] = {}
-    for label in diagnosis.labels:
-        throttles[_label_name(label)] = throttles.get(_label_name(label), 0) + label.throttles
-    least = NOTABLE_SHARE * sum(throttles.values())
-    return tuple(sorted(name for name, count in throttles.items() if count >= least))
+    by_limit = groups(diagnosis.labels)
+    least = NOTABLE_SHARE * sum(group.throttles for group in by_limit)
+    notable = [group.limit for group in by_limit if group.throttles >= least]
+    return tuple(
+        sorted(f"{resource} {direction} {constraint}" for constraint, resource, direction in notable)
+    )
 
 
 def write_summary(folder: Path) -> RunSummary:
@@ -159,42 +188,64 @@ def read_summary(folder: Path) -> RunSummary:
     A summary that is older than the diagnosis, damaged or of another version is rebuilt, and stored if
     the folder is writable.
     """
-    if (stored := _stored(folder)) is not None:
-        return stored
+    path, diagnosis = folder / NAME, folder / runfiles.FILES[runfiles.DIAGNOSIS]
+    with suppress(OSError, ValueError, FileProblem):
+        if path.stat().st_mtime_ns >= diagnosis.stat().st_mtime_ns:
+            return parsed(runfiles.bytes_of(path))
     summary = summarize(folder)
     with suppress(CannotWrite):
         runfiles.write_json(folder / NAME, SUMMARY, summary.model_dump(mode="json"))
     return summary
 
 
-def _stored(folder: Path) -> RunSummary | None:
-    """Return the stored summary; None if it has to be made."""
-    path, diagnosis = folder / NAME, folder / runfiles.FILES[runfiles.DIAGNOSIS]
+def setup_of(manifest: Manifest) -> Setup:
+    """The setup of a run, by its manifest."""
+    return Setup(
+        target=target_of(manifest),
+        region=manifest.region,
+        machine=None if manifest.simulated or manifest.machine is None else in_words(manifest.machine),
+        scale=manifest.scale,
+        scenario=None if manifest.scenario is None else _without_defaults(manifest.scenario),
+        existing=dict(_existing_settings(manifest)) if manifest.existing else None,
+        transport=manifest.transport,
+        processes=manifest.processes,
+        versions=manifest.versions,
+    )
+
+
+def target_of(manifest: Manifest) -> str:
+    """Return the run's target: simulated, local, aws, or the URL of another endpoint."""
+    target = manifest.target or manifest.endpoint_url or "unknown"
+    return AWS if in_aws(urlsplit(target).hostname or "") else target
+
+
+def in_words(machine: Machine) -> str:
+    """Describe a machine; memory in whole GiB, since it differs by a few pages between boots."""
+    cores = f"{machine.cores} core{'s' if machine.cores != 1 else ''}"
+    return f"{cores}, {round(machine.memory_bytes / GIB)} GiB, {machine.cpu}"
+
+
+def kept_form(scenario: Scenario) -> dict[str, Any]:
+    """Return a scenario as a summary stores it: a stated default equals an omitted one."""
+    return scenario.model_dump(mode="json", exclude_defaults=True)
+
+
+def _without_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop a manifest's scenario defaults; keep a scenario that this version cannot read."""
     try:
-        if path.stat().st_mtime_ns < diagnosis.stat().st_mtime_ns:
-            return None
-        return parsed(runfiles.bytes_of(path))
-    except (OSError, ValueError, FileProblem):
-        return None
+        return kept_form(scenario_from_dict(dict(raw), "run.json"))
+    except ScenarioError:
+        return dict(raw)
 
 
-def _label_name(label: Label) -> str:
-    return f"{label.resource} {label.direction} {label.constraint}"
-
-
-def _rule(diagnosis: Diagnosis) -> str | None:
-    """The rule of the heaviest label of the verdict."""
-    verdict = diagnosis.verdict
-    mine = [
-        label
-        for label in diagnosis.labels
-        if (label.constraint, label.resource, label.direction)
-        == (verdict.constraint, verdict.resource, verdict.direction)
-    ]
-    return max(mine, key=lambda label: label.throttles).rule if mine else None
-
-
-def _duration_s(manifest: Manifest, diagnosis: Diagnosis) -> float:
-    """Return the run's duration; for a killed run, the minutes that its evidence covers."""
-    lasted_s = manifest.duration_s
-    return diagnosis.coverage.minutes * 60.0 if lasted_s is None else lasted_s
+def _existing_settings(manifest: Manifest) -> Iterator[tuple[str, Any]]:
+    """Yield an existing table's settings: class, warm throughput, auto scaling policies."""
+    table = manifest.table
+    yield "name", table.name
+    if table.table_class not in (None, STANDARD):
+        yield "table_class", table.table_class
+    if table.warm is not None and table.billing_mode == "PAY_PER_REQUEST":
+        yield WARM, asdict(table.warm)
+    for policy in manifest.auto_scaling.scaled if manifest.auto_scaling else ():
+        name = f"auto_scaling.{policy.index or 'table'}.{policy.side}"
+        yield name, {"min": policy.min, "max": policy.max, "target": policy.target}

@@ -1,26 +1,36 @@
-"""A table that others load, diagnosed: collect, label, compare with earlier hours."""
+"""A table that others load: collect, label, compare with earlier hours; and its demand for a scenario."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from keyheat.analysis.advice.replay import as_it_was, asked_per_s, assumed_share, read_incident
 from keyheat.analysis.changes import Changes, changes
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.facts import Facts, facts_of, throttled_spans
+from keyheat.analysis.heat import hot_keys_of, index_heats_of, insight_heats
 from keyheat.analysis.report import ReportRun, evidence_alone
+from keyheat.analysis.rules import load_thresholds
+from keyheat.evidence.clients import boto3_clients, is_local
+from keyheat.evidence.cloudwatch import fetch
 from keyheat.evidence.collection import EarlierRequest, collect_table, fetch_earlier
+from keyheat.evidence.contributors import CONTRIBUTORS
 from keyheat.evidence.survey import user_errors
 from keyheat.evidence.table import Target
+from keyheat.intake.description import table_of
+from keyheat.intake.measured import MeasuredTraffic, incident_traffic, measure_traffic
 from keyheat.intake.scaling import SERVICE, auto_scaling_of
+from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import NO_RECORDS, Records
-from keyheat.runs.formats import BEYOND, Diagnosis, Evidence, Window
+from keyheat.runs.formats import BEYOND, Diagnosis, Evidence, Verdict, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts, region_of_arn
-from keyheat.words import BROKEN, DONE, INVALID, WRITE, Resource, index_of
+from keyheat.words import BROKEN, DONE, INVALID, WRITE, Capacity, Direction, Resource, index_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +69,6 @@ def exit_code_of(run: ReportRun) -> int:
     return BROKEN if verdict.constraint != "none" or facts.elsewhere or failed else DONE
 
 
-Announce = Callable[[int], None]
-"""Told how many metrics are requested before they are."""
-
-
 def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) -> DiagnosedTable:
     """The diagnosis of evidence for which no account was asked."""
     tried = _with_tried_cure(evidence, billing, REPLAY_S)
@@ -87,13 +93,14 @@ def diagnosed_live(
     target: Target,
     billing: Billing,
     *,
-    announce: Announce,
+    announce: Callable[[int], None],
     show_keys: bool,
     records: Records | None = None,
     replay_s: int = REPLAY_S,
 ) -> DiagnosedTable:
     """Collect the evidence of one table, `records` of its clients included, and diagnose it.
 
+    `announce` is told how many metrics are requested before they are.
     The cure is tried on `replay_s` of its demand; with 0 it is by formula.
     """
     collected = collect_table(
@@ -131,7 +138,9 @@ def _scaled(evidence: Evidence, target: Target) -> AutoScaling:
     return NOT_SCALED if target.local and scaling.why else scaling
 
 
-def _changes(run: ReportRun, evidence: Evidence, target: Target, announce: Announce) -> Changes | None:
+def _changes(
+    run: ReportRun, evidence: Evidence, target: Target, announce: Callable[[int], None]
+) -> Changes | None:
     """What changed from the time before, for what throttled most; None where nothing throttled."""
     resource = _resource_of(run)
     if resource is None:
@@ -166,3 +175,76 @@ def indexes_beyond(run: ReportRun, facts: Facts) -> Iterator[tuple[str, float, f
         takes_per_s = demand_per_s * taken / written
         if takes_per_s > (1 + BEYOND) * has_per_s:
             yield index.resource, takes_per_s, has_per_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedTable:
+    """A scenario's table: of an incident as it was, with its demand in its busiest throttled minute."""
+
+    facts: TableFacts
+    traffic: MeasuredTraffic
+    verdict: Verdict
+    scaling: AutoScaling | None = None  # None: not looked up
+
+    @property
+    def source(self) -> Source:
+        """The table as a description of it."""
+        unknown = AutoScaling(why="not looked up") if self.facts.billing_mode == "PROVISIONED" else NOT_SCALED
+        table = source_of_facts(self.facts).with_auto_scaling(self.scaling or unknown)
+        return Source("a diagnosis", (table,))
+
+
+def replayed_table(folder: Path) -> ReplayedTable:
+    """The incident in a folder of `keyheat diagnose`. Raises `ValueError` where its demand is not known."""
+    incident = read_incident(folder)
+    traffic = incident_traffic(incident.evidence)
+    if traffic is None:
+        raise ValueError(f"{folder} has no metrics of its table, so its demand is not known")
+    label, assumed = incident.heaviest, None
+    arranged = replace(  # let throttled reads take what the scenario's do, where the evidence does not tell
+        incident.arranged,
+        tracks=tuple(
+            replace(track, units_per_request=traffic.units_per_read)
+            if track.direction is Direction.READ and track.units_per_request is None
+            else track
+            for track in incident.arranged.tracks
+        ),
+    )
+    if label and (share := assumed_share(arranged, label)):
+        assumed = index_of(label.resource), share
+    hot = incident.hot_keys(load_thresholds().recommend.hot_share)
+    facts = as_it_was(incident.evidence.table, incident.arranged, traffic.peak_at.timestamp())
+    unknown = [side for side in Direction if facts.provisioned and facts.provisioned.of(side) is None]
+    if facts.provisioned and unknown:
+        least = {side.value: facts.provisioned.of(side) or 1.0 for side in Direction}
+        facts = facts.model_copy(update={"provisioned": Capacity(**least)})
+    return ReplayedTable(
+        facts=facts,
+        traffic=replace(
+            traffic,
+            notes=traffic.notes
+            + tuple(f"the {side} capacity of then; 1 unit/s is assumed" for side in unknown),
+            hot_keys=hot,
+            hot_share=assumed,
+            asked_per_s=asked_per_s(arranged, traffic.peak_at.timestamp()),
+        ),
+        verdict=incident.diagnosis.verdict,
+        scaling=incident.evidence.auto_scaling,
+    )
+
+
+def measured_demand(
+    table: SourceTable, days: int, account: dict[str, Any]
+) -> tuple[MeasuredTraffic | None, str]:
+    """The demand that CloudWatch counted of a live table; None without any; and why something is assumed."""
+    clients = boto3_clients(**account, local=is_local(account["endpoint_url"]), open_minute=True)
+    indexes = [index["name"] for index in table_of(table.description)["indexes"] if not index["local"]]
+    fetch_series = partial(fetch, clients, table.name)
+    traffic = measure_traffic(fetch_series, indexes, days=days, now=datetime.now(UTC))
+    if traffic is None:
+        return None, f"CloudWatch counts no request of {days} days: rates are assumed"
+    evidence = collect_table(TableFacts(name=table.name), traffic.hour, **account, wait=False)
+    heats = (*insight_heats(evidence), *index_heats_of(evidence, None))
+    hot = hot_keys_of(heats, load_thresholds().recommend.hot_share)
+    unknown = (line for line in evidence.missing if line.startswith(CONTRIBUTORS) and not hot)
+    return replace(traffic, hot_keys=hot), "".join(f"hot keys are assumed: {line}" for line in unknown)

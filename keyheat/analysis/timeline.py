@@ -13,7 +13,7 @@ from keyheat.model import limits
 from keyheat.model.resources import TABLE_QUOTA, Cause, parse_reason
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series
-from keyheat.runs.table_facts import AccountFacts, IndexFacts, TableFacts
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.words import READ, WRITE, Capacity, Direction, has_capacity_model
 
 EXTREMES: Final = ("Minimum", "Maximum")
@@ -130,8 +130,10 @@ def _arranged(same: _Same) -> EvidenceTimeline:
         for index in (None, *names)
         for direction in Direction
     )  # fmt: skip
-    quota = _scaled(account, evidence.scale)
-    return EvidenceTimeline(with_writes_asked(tracks), quota, step_s, evidence.scale, requests)
+    quota = Capacity(read=account.table_read, write=account.table_write) if account else None
+    return EvidenceTimeline(
+        with_writes_asked(tracks), _scaled(quota, evidence.scale), step_s, evidence.scale, requests
+    )
 
 
 TrackKey = tuple[str | None, Direction]
@@ -171,6 +173,9 @@ def _track(
         cell: units / step_s for cell, units in (consumed or {}).items() if (by_capacity or {}).get(cell)
     }
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
+    accepted = (metrics.LATENCY, "SampleCount", "Scan")  # each reads a page
+    of_scans = (item for item in evidence.series if (item.metric, item.statistic, item.operation) == accepted)
+    scans = next((_cells(series, step_s) for series in of_scans), {})
     units = units_per_request(evidence.series, direction, index) if counted else None
     whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
     switched = evidence.table.on_demand_since
@@ -186,12 +191,12 @@ def _track(
         provisioned=since_throttled(provisioned, throttled),
         maximum=setting(metrics.on_demand_maximum(direction), facts.max_on_demand if facts else None),
         maximum_asked=(metrics.on_demand_maximum(direction), index, "") in by_key,
-        warm=_warm(facts.warm, direction, evidence.scale) if facts and facts.warm else None,
+        warm=_scaled(facts.warm if facts else None, evidence.scale).of(direction),
         on_demand=_on_demand(evidence, provisioned),
         described=bool(facts and facts.keys),
         units_per_request=units,
         units_if_alone=units_per_request(evidence.series, direction, index, alone=True) if counted else None,
-        scans=_scans(evidence.series, step_s) if direction == READ else {},
+        scans=scans if direction == READ else {},
         throttled_request_units={
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
         },
@@ -233,22 +238,12 @@ def units_per_request(
     return units / requests if units and requests and (alone or not uncounted) else None
 
 
-def _scans(series: Iterable[Series], step_s: int) -> Cells:
-    """Accepted Scan requests by cell; each reads a page."""
-    accepted = (metrics.LATENCY, "SampleCount", "Scan")
-    scans = [item for item in series if (item.metric, item.statistic, item.operation) == accepted]
-    return _cells(scans[0], step_s) if scans else {}
-
-
-def _warm(warm: Capacity, direction: Direction, scale: float) -> float | None:
-    rate = warm.of(direction)
-    return None if rate is None else min(rate, LARGEST) * scale
-
-
-def _scaled(account: AccountFacts | None, scale: float) -> Capacity:
-    """Return the account's quota for the table with its indexes."""
-    rates = (account.table_read, account.table_write) if account else (None, None)
-    read, write = (None if rate is None else min(rate, LARGEST) * scale for rate in rates)
+def _scaled(rates: Capacity | None, scale: float) -> Capacity:
+    """Return rates at the scale of a local table."""
+    read, write = (
+        None if rate is None else min(rate, LARGEST) * scale
+        for rate in ((rates.read, rates.write) if rates else (None, None))
+    )
     return Capacity(read=read, write=write)
 
 
@@ -307,7 +302,9 @@ def _reasons(evidence: Evidence) -> dict[TrackKey, dict[int, dict[str | None, in
     sole = evidence.table.indexes[0].name if len(evidence.table.indexes) == 1 else UNNAMED_INDEX
     for row in evidence.throttles or ():
         if row.count:
-            index = sole if row.index is None and _index_says(row.reason) else row.index
+            parsed = parse_reason(row.reason) if row.reason and row.index is None else None
+            # Clients may have recorded the reason of an index without the resource.
+            index = sole if parsed is not None and parsed[0] else row.index
             add(index, row.direction, int(row.second.timestamp()), row.reason, row.count)
     explained = {direction for _, direction in by_track}
     bare = [s for s in evidence.seconds or () if s.throttled and s.direction not in explained]
@@ -324,24 +321,15 @@ def _reasons(evidence: Evidence) -> dict[TrackKey, dict[int, dict[str | None, in
     return by_track
 
 
-def _index_says(reason: str | None) -> bool:
-    """Whether a reason is of an index, for clients that recorded the reason without the resource."""
-    parsed = parse_reason(reason) if reason else None
-    return parsed is not None and parsed[0]
-
-
 def _seconds(evidence: Evidence) -> dict[TrackKey, dict[int, SecondCount]] | None:
     if evidence.seconds is None:
         return None
     by_track: dict[TrackKey, dict[int, SecondCount]] = {}
     for row in evidence.seconds:
-        by_track.setdefault((row.index, row.direction), {})[int(row.second.timestamp())] = _bounded(row)
+        by_track.setdefault((row.index, row.direction), {})[int(row.second.timestamp())] = row
+        if max(row.consumed, row.attempts, row.throttled) > LARGEST:
+            most = int(LARGEST)
+            bounded = {"attempts": min(row.attempts, most), "throttled": min(row.throttled, most)}
+            bounded_row = row.model_copy(update={"consumed": min(row.consumed, LARGEST), **bounded})
+            by_track[row.index, row.direction][int(row.second.timestamp())] = bounded_row
     return by_track
-
-
-def _bounded(row: SecondCount) -> SecondCount:
-    if max(row.consumed, row.attempts, row.throttled) <= LARGEST:
-        return row
-    most = int(LARGEST)
-    bounded = {"attempts": min(row.attempts, most), "throttled": min(row.throttled, most)}
-    return row.model_copy(update={"consumed": min(row.consumed, LARGEST), **bounded})

@@ -258,7 +258,8 @@ def _with_share(index: EvidenceTrack, table: EvidenceTrack, refused: Cells) -> E
     consumed, of_table = index.consumed or {}, table.consumed or {}
     cells = [cell for cell in consumed if cell in refused]
     quiet = [cell for cell in cells if not refused[cell]]
-    free = [cell for cell in quiet if consumed[cell] and not _is_held(index, cell)]
+    # An index that consumed exactly its capacity is held: the rest waits in its write buffer.
+    free = [cell for cell in quiet if consumed[cell] and abs(index.share_used(cell) - 1) > NEAR]
     if len(free) < LEAST_CALM:
         return index
     share = median(consumed[cell] / of_table[cell] for cell in free)
@@ -273,20 +274,12 @@ def _with_share(index: EvidenceTrack, table: EvidenceTrack, refused: Cells) -> E
         for cell in quiet
         if index.share_used(cell) >= 1 - NEAR and asked_units[cell] > (1 + NEAR) * consumed[cell]
     }
+    at = index.provisioned.at
+    changes = ((cell, at(cell - index.step_s), at(cell)) for cell in cells)
+    raised = [cell for cell, before, now in changes if before is not None and now and now > before]
     caught_up = {
         cell: asked_units[cell] - consumed[cell] - index.refused_units(cell)
-        for cell in cells
-        if _was_raised(index, cell) and consumed[cell] > (1 + NEAR) * asked_units[cell]
+        for cell in raised
+        if consumed[cell] > (1 + NEAR) * asked_units[cell]
     }
     return replace(index, buffered=waiting | caught_up)
-
-
-def _was_raised(index: EvidenceTrack, cell: int) -> bool:
-    """Whether an index has more capacity than a cell before, and takes what waited in its write buffer."""
-    before, now = (index.provisioned.at(at) for at in (cell - index.step_s, cell))
-    return before is not None and now is not None and now > before
-
-
-def _is_held(index: EvidenceTrack, cell: int) -> bool:
-    """Whether an index consumed exactly its capacity: the rest waits in its write buffer."""
-    return abs(index.share_used(cell) - 1) <= NEAR

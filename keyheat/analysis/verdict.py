@@ -1,12 +1,15 @@
-"""The verdict of a run: its dominant constraint by throttles, or why no constraint can be named."""
+"""The verdict of a run: its dominant constraint by throttles, or why no constraint can be named.
 
-from collections import Counter
+Labels of one constraint, resource and direction form a group; the heaviest one leads.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from keyheat.analysis.blind_spans import with_blind_spans
-from keyheat.analysis.elsewhere import throttled_elsewhere
-from keyheat.analysis.groups import THROTTLED_BY, LabelGroup, groups
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.elsewhere import throttled_elsewhere, with_blind_spans
+from keyheat.analysis.rules import WHOSE, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import UNITS, percent, saying, some, whole
@@ -20,12 +23,8 @@ from keyheat.runs.formats import (
     Label,
     Verdict,
 )
-from keyheat.runs.metrics import (
-    REPLICATED,
-    REPLICATION_LATENCY,
-    consumed,
-)
-from keyheat.words import Direction, enumerated, has_capacity_model, index_of, whose
+from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
+from keyheat.words import Constraint, Direction, enumerated, has_capacity_model, index_of, whose
 
 WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled, by both sides or by one of them
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
@@ -33,6 +32,92 @@ LARGE_UNITS = 10.0  # units of one request if requests were not counted: few are
 LEAST_UNSTATED = 0.01  # least share of throttles without a stated limit that the verdict mentions
 ONLY_UNDIRECTED = "The log has throttles, but says neither of reads or writes nor for which reason."
 NOTABLE = 0.2  # least share of the dominant throttles at which another constraint is named, too
+
+
+THROTTLED_BY: Final[dict[Constraint, str]] = {
+    "partition": "throttled by a partition's limit",
+    "table": "throttled because its provisioned throughput was used up",
+    "max_on_demand": "throttled because its on-demand maximum was reached",
+    "account": "throttled because the account's quota for one table was reached",
+    "undetermined": "throttled by an unidentified limit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelGroup:
+    """All labels of one constraint on one resource and direction."""
+
+    constraint: Constraint
+    resource: str
+    direction: Direction
+    labels: tuple[Label, ...]
+
+    @property
+    def limit(self) -> tuple[Constraint, str, Direction]:
+        """The constraint with the resource and direction that it limits."""
+        return self.constraint, self.resource, self.direction
+
+    @property
+    def throttles(self) -> int:
+        return sum(label.throttles for label in self.labels)
+
+    @property
+    def predicate(self) -> str:
+        """Describe the throttles in words that follow their number."""
+        single, preposition = self.throttles == 1, "to" if self.direction == "write" else "of"
+        requests = f"a {self.direction}" if single else f"{self.direction}s"
+        requests = f"{requests} {preposition} {whose(self.resource)}"
+        if self.heaviest.rule == WHOSE:
+            fate = f"counted for {requests}; what throttled {'it' if single else 'them'} is unknown"
+        else:
+            fate = f"{requests}, {THROTTLED_BY[self.constraint]}"
+        return f"{'was' if single else 'were'} {fate}."
+
+    @property
+    def heaviest(self) -> Label:
+        return max(self.labels, key=lambda label: label.throttles)
+
+    @property
+    def confidence(self) -> float:
+        """Mean confidence of the labels, weighted by throttles."""
+        total = max(1, self.throttles)
+        return min(1.0, sum(label.confidence * label.throttles / total for label in self.labels))
+
+
+def groups(labels: Sequence[Label]) -> tuple[LabelGroup, ...]:
+    """Group labels by constraint, resource and direction; most throttles first."""
+    by_key: defaultdict[tuple[Constraint, str, Direction], list[Label]] = defaultdict(list)
+    for label in labels:
+        by_key[label.constraint, label.resource, label.direction].append(label)
+    result = [LabelGroup(*key, tuple(members)) for key, members in by_key.items()]
+    return tuple(sorted(result, key=lambda group: -group.throttles))
+
+
+def going_on(by_limit: Sequence[LabelGroup], arranged: EvidenceTimeline) -> tuple[LabelGroup, ...]:
+    """Drop what throttled under a capacity that was raised since, where something else throttles after that.
+
+    Its cure was made, and another limit, which it hid, is left.
+    """
+
+    def is_cured(group: LabelGroup) -> bool:
+        track = arranged.track(index_of(group.resource), group.direction)
+        if track is None or group.constraint not in ("table", "undetermined"):
+            return False
+        end_s = max(label.end for label in group.labels).timestamp()
+        later = [
+            label
+            for other in by_limit
+            if (other.resource, other.direction) == (group.resource, group.direction) and other is not group
+            for label in other.labels
+            if label.constraint == "partition" and label.start.timestamp() >= end_s - track.step_s
+        ]
+        if not later:
+            return False
+        last_s = max(label.end for label in later).timestamp() - 1
+        had, has = (track.provisioned.at(at_s) for at_s in (group.heaviest.start.timestamp(), last_s))
+        return had is not None and has is not None and has > had
+
+    return tuple(group for group in by_limit if not is_cured(group))
 
 
 def verdict(
@@ -46,14 +131,22 @@ def verdict(
     """Name what dominated; invalid if the generator was the limit or the evidence does not decide."""
     by_limit = groups(labels)
     sprinkle = _sprinkle(by_limit, evidence, numbers)
-    unstated = _unstated(by_limit, client)
+    unstated, totals = "", client.manifest.totals if client and client.manifest else None
+    more = totals.throttled - sum(group.throttles for group in by_limit) if totals and by_limit else 0
+    if totals is not None and more > 0 and more >= LEAST_UNSTATED * totals.throttled:
+        unstated = (
+            f"{more:,} more throttled attempts were parts of batches or transactions, whose responses do not "
+            "name the limit."
+        )
     counted = "labelled throttle" if unstated else _counted(evidence, labels)
+    directions = tuple(_direction(side, evidence, labels, counted) for side in Direction)
     if not by_limit or sprinkle:
-        result = _without_throttles(evidence, labels, sprinkle)
+        result = _without_throttles(evidence, directions, sprinkle)
     else:
         result = _of_groups(by_limit, counted)
-    result = with_directions(result, labels, evidence, counted)
-    notes = [unstated] if unstated else []
+    notes = [side.said for side in directions if result.direction not in (None, side.direction)]
+    if unstated:
+        notes.append(unstated)
     if elsewhere := throttled_elsewhere(evidence):
         requests = some(sum(elsewhere.values()), "throttled request")
         notes.append(
@@ -62,16 +155,12 @@ def verdict(
         )
     if by_limit and not has_capacity_model(evidence.endpoint):
         notes.append(FOREIGN_UNITS)
-    result = result.model_copy(update={"because": (*result.because, *notes)})
+    because = *result.because, *notes
+    result = result.model_copy(update={"directions": directions, "because": because})
     result = with_blind_spans(result, evidence, client, numbers.failures)
-    return _with_generator(result, generator) if generator.bound else result
-
-
-def _with_generator(result: Verdict, generator: GeneratorFacts) -> Verdict:
-    """Mark a run whose generator was the limit as invalid, unless DynamoDB named its throttles.
-
-    "No throttles" may be for lack of demand, and an inference rests on the times of requests.
-    """
+    if not generator.bound:
+        return result
+    # "No throttles" may be for lack of demand, and an inference rests on the times of requests.
     if generator.shortfall and result.grade in ("reason", "cause_metric"):
         return result.model_copy(update={"because": (generator.shortfall, *result.because)})
     what = "The load generator was the limit" if generator.shortfall else "The load was not as stated"
@@ -99,9 +188,15 @@ def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
     where = f"in {table.region}, " if table.region else "in one Region, "
     notes = [f"A global table: this covers its replica {where}not those in {enumerated(table.replicas)}."]
     units = consumed(Direction.WRITE)
-    copied, all_units = _sum(evidence, units, REPLICATED), evidence.total(units)
-    if copied is not None and all_units:
-        notes.append(f"{percent(copied / all_units)} of its write units were replicated from other Regions.")
+    all_units = evidence.total(units)
+    copied = [
+        sum(value for _at, value in series.points)
+        for series in evidence.series
+        if (series.metric, series.index, series.dimension) == (units, None, REPLICATED) and series.points
+    ]
+    if copied and all_units:
+        replicated = "of its write units were replicated from other Regions."
+        notes.append(f"{percent(copied[0] / all_units)} {replicated}")
     late = [
         (max(value for _at, value in series.points), series.dimension.partition("=")[2])
         for series in evidence.series
@@ -111,26 +206,6 @@ def with_replicas(result: Verdict, evidence: Evidence) -> Verdict:
         worst_ms, region = max(late)
         notes.append(f"Copies to {region} took {whole(worst_ms)} ms in the mean of the slowest 5 minutes.")
     return result.model_copy(update={"because": (*result.because, *notes)})
-
-
-def _sum(evidence: Evidence, metric: str, dimension: str) -> float | None:
-    """Add up the table's series with one more dimension; None without points."""
-    for series in evidence.series:
-        if (series.metric, series.index, series.dimension) == (metric, None, dimension) and series.points:
-            return sum(value for _at, value in series.points)
-    return None
-
-
-def _unstated(by_limit: Sequence[LabelGroup], client: ClientFiles | None) -> str | None:
-    """Mention throttled attempts without a label: partly failed batches carry no reason."""
-    totals = client.manifest.totals if client and client.manifest else None
-    more = totals.throttled - sum(group.throttles for group in by_limit) if totals and by_limit else 0
-    if totals is None or more < LEAST_UNSTATED * totals.throttled or not more:
-        return None
-    return (
-        f"{more:,} more throttled attempts were parts of batches or transactions, whose responses do not "
-        "name the limit."
-    )
 
 
 def _counted(evidence: Evidence, labels: Sequence[Label]) -> str:
@@ -149,37 +224,28 @@ def _of_groups(by_limit: Sequence[LabelGroup], counted: str) -> Verdict:
         if group.throttles >= NOTABLE * first.throttles
         for line in (f"Beside them, {group.throttles:,} {group.predicate}", *group.heaviest.because)
     ]
+    subject = f"All {total:,} {counted}s" if total > 1 else f"The only {counted}"
+    if first.throttles < total:
+        share = percent(first.throttles / total)
+        subject = f"{first.throttles:,} of {total:,} {counted}s ({share})"
+    heaviest, spans = first.heaviest, [label for label in first.labels if label.throttles]
+    because = list(heaviest.because)
+    if len(spans) > 1 and because:  # of which time the sentences are, unless it has all throttles
+        start_s, end_s = heaviest.start.timestamp(), heaviest.end.timestamp()
+        say = saying(start_s, end_s)
+        when = f"In the heaviest of {len(spans):,} spans, {say(start_s)} to {say(end_s)} UTC"
+        because[0] = f"{when}: {because[0]}"
     return Verdict(
         constraint=first.constraint,
         resource=first.resource,
         direction=first.direction,
-        grade=first.heaviest.grade,
+        grade=heaviest.grade,
         confidence=round(first.confidence, 3),
         valid=first.constraint != "undetermined",
-        rivals=first.heaviest.rivals,
-        settled_by=first.heaviest.settled_by,
-        because=(_share_of(first, total, counted), *_heaviest(first), *also),
+        rivals=heaviest.rivals,
+        settled_by=heaviest.settled_by,
+        because=(f"{subject} {first.predicate}", *because, *also),
     )
-
-
-def _heaviest(group: LabelGroup) -> tuple[str, ...]:
-    """The sentences of the heaviest label, and of which time they are unless it has all throttles."""
-    heaviest, spans = group.heaviest, [label for label in group.labels if label.throttles]
-    if len(spans) < 2 or not heaviest.because:
-        return heaviest.because
-    start_s, end_s = heaviest.start.timestamp(), heaviest.end.timestamp()
-    say = saying(start_s, end_s)
-    first, *rest = heaviest.because
-    return (f"In the heaviest of {len(spans):,} spans, {say(start_s)} to {say(end_s)} UTC: {first}", *rest)
-
-
-def _share_of(group: LabelGroup, total: int, counted: str) -> str:
-    """State the heaviest group's share of all labelled throttles; `counted` is their noun."""
-    if group.throttles < total:
-        share = percent(group.throttles / total)
-        return f"{group.throttles:,} of {total:,} {counted}s ({share}) {group.predicate}"
-    subject = f"All {total:,} {counted}s" if total > 1 else f"The only {counted}"
-    return f"{subject} {group.predicate}"
 
 
 def _sprinkle(by_limit: Sequence[LabelGroup], evidence: Evidence, numbers: Thresholds) -> str | None:
@@ -189,7 +255,7 @@ def _sprinkle(by_limit: Sequence[LabelGroup], evidence: Evidence, numbers: Thres
         return None
     if any(label.grade == "reason" for group in by_limit for label in group.labels):
         return None  # DynamoDB named the cause
-    by_key: Counter[ResourceKey] = Counter()
+    by_key: Counter[tuple[str, Direction]] = Counter()
     for group in by_limit:
         by_key[group.resource, group.direction] += group.throttles
     attempts = {key: _attempts(key, evidence) for key in by_key}
@@ -198,20 +264,15 @@ def _sprinkle(by_limit: Sequence[LabelGroup], evidence: Evidence, numbers: Thres
         by_key[key] > numbers.noise.share * count for key, count in counts.items()
     ):
         return None
-    least = (
-        f"more than {numbers.noise.throttles:,} throttles or {percent(numbers.noise.share)} of the attempts"
-    )
+    noise = numbers.noise
+    least = f"more than {noise.throttles:,} throttles or {percent(noise.share)} of the attempts"
     share = percent(throttles / sum(counts.values()))
     where = "" if len(by_key) > 1 else f" on {whose(by_limit[0].resource)}"
     count = some(throttles, "throttle")
     return f"{count}, {share} of all attempts{where}: too few for a verdict, which needs {least}."
 
 
-ResourceKey = tuple[str, Direction]
-"""A resource, `table` or the name of an index, and a direction."""
-
-
-def _attempts(key: ResourceKey, evidence: Evidence) -> float | None:
+def _attempts(key: tuple[str, Direction], evidence: Evidence) -> float | None:
     """Count attempts on a resource, by the client or by units; None if neither was measured."""
     resource, direction = key
     index = index_of(resource)
@@ -226,40 +287,24 @@ def _attempts(key: ResourceKey, evidence: Evidence) -> float | None:
     return sum(track.consumed.values()) / LARGE_UNITS
 
 
-def _without_throttles(evidence: Evidence, labels: Sequence[Label], sprinkle: str | None) -> Verdict:
+def _without_throttles(
+    evidence: Evidence, directions: Sequence[DirectionVerdict], sprinkle: str | None
+) -> Verdict:
     """Return `none` if the evidence of a direction would show throttles, else `undetermined`."""
-    arranged = timeline(evidence)
-    by_client, by_cloudwatch = _client_says(evidence), _cloudwatch_says(arranged, evidence)
+    by_client, by_cloudwatch = _client_says(evidence), _cloudwatch_says(timeline(evidence), evidence)
     if sprinkle is None and (no_model := without_a_model(evidence, by_client)):
         return no_model
-    directions = _directions(evidence, labels)
-    clean = [side for side in directions if side.constraint == "none"]
     sides = () if by_client and by_cloudwatch else tuple(side.said for side in directions)
-    because = tuple(filter(None, (sprinkle, by_client, by_cloudwatch, *sides)))
-    if not clean and sprinkle is None:
+    if sprinkle is None and all(side.constraint != "none" for side in directions):
         lacking = "No throttles were seen, but the evidence is too incomplete to exclude them."
         if any(line.endswith(NO_DIRECTION) for line in evidence.missing):
             lacking = ONLY_UNDIRECTED
         return Verdict(
             constraint="undetermined", grade="none", confidence=0, valid=False, because=(lacking, *sides)
         )
+    because = tuple(filter(None, (sprinkle, by_client, by_cloudwatch, *sides)))
     confidence = WHOLLY if by_client and by_cloudwatch else BY_ONE_SIDE
     return Verdict(constraint="none", grade="none", confidence=confidence, valid=True, because=because)
-
-
-def with_directions(
-    result: Verdict, labels: Sequence[Label], evidence: Evidence, counted: str = "throttle"
-) -> Verdict:
-    """Add what each direction showed, and mention the direction that did not dominate."""
-    directions = _directions(evidence, labels, counted)
-    beside = [side.said for side in directions if result.direction not in (None, side.direction)]
-    return result.model_copy(update={"directions": directions, "because": (*result.because, *beside)})
-
-
-def _directions(
-    evidence: Evidence, labels: Sequence[Label] = (), counted: str = "throttle"
-) -> tuple[DirectionVerdict, ...]:
-    return tuple(_direction(direction, evidence, labels, counted) for direction in Direction)
 
 
 def _direction(
@@ -281,10 +326,9 @@ def _direction(
     tracks = [track for track in arranged.tracks if track.direction == direction]
     if all(track.consumed is None and track.events is None for track in tracks):
         return DirectionVerdict(direction=direction, constraint=None, said=f"{name}: not collected.")
-    cells = _cells(arranged, evidence)
-    lacking = [track for track in tracks if cells is None or not _complete(track, cells)]
+    cells, lacking = _published(arranged, evidence, tracks)
     if not lacking:
-        cell_count = some(len(cells or ()), arranged.tracks[0].cell_name)
+        cell_count = some(cells, arranged.tracks[0].cell_name)
         message = f"{name}: CloudWatch published {cell_count}, and counts no throttled {direction}."
         return DirectionVerdict(direction=direction, constraint="none", said=message)
     where = " and ".join(whose(track.resource) for track in lacking)
@@ -295,13 +339,23 @@ def _direction(
     return DirectionVerdict(direction=direction, constraint="undetermined", said=message)
 
 
-def _complete(track: EvidenceTrack, cells: range) -> bool:
-    """Whether consumption has every minute, and throttle events were collected."""
-    return (
-        track.events is not None
-        and track.consumed is not None
-        and all(cell in track.consumed for cell in cells)
-    )
+def _published(
+    arranged: EvidenceTimeline, evidence: Evidence, tracks: Sequence[EvidenceTrack]
+) -> tuple[int, list[EvidenceTrack]]:
+    """Count the window's cells, and list the tracks without consumption in one, or without throttle events.
+
+    CloudWatch does not keep more than `MOST_CELLS`: then all tracks lack some.
+    """
+    start_s = int(evidence.window.start.timestamp() // arranged.step_s) * arranged.step_s
+    cells = range(start_s, int(evidence.window.end.timestamp()), arranged.step_s)
+    if len(cells) > MOST_CELLS:
+        return 0, list(tracks)
+    lacking = [
+        track
+        for track in tracks
+        if track.events is None or track.consumed is None or not all(cell in track.consumed for cell in cells)
+    ]
+    return len(cells), lacking
 
 
 def _client_says(evidence: Evidence) -> str | None:
@@ -318,24 +372,11 @@ def _client_says(evidence: Evidence) -> str | None:
 
 def _cloudwatch_says(arranged: EvidenceTimeline, evidence: Evidence) -> str | None:
     """Summarize CloudWatch's data, if complete for the table and each index."""
-    cells = _cells(arranged, evidence)
-    if cells is None:
+    cells, lacking = _published(arranged, evidence, arranged.tracks)
+    if lacking:
         return None
-    if not all(_complete(track, cells) for track in arranged.tracks):
-        return None
-    consumed = " and ".join(f"{whole(_units(arranged, d))} {UNITS[d]}" for d in Direction)
-    minutes = some(len(cells), arranged.tracks[0].cell_name)
+    of_table = [track for track in arranged.tracks if track.index is None]
+    units = {track.direction: sum((track.consumed or {}).values()) for track in of_table}
+    consumed = " and ".join(f"{whole(units[side])} {UNITS[side]}" for side in Direction)
+    minutes = some(cells, arranged.tracks[0].cell_name)
     return f"CloudWatch published the whole time, {minutes}: the table consumed {consumed}."
-
-
-def _cells(arranged: EvidenceTimeline, evidence: Evidence) -> range | None:
-    """Return the cells of the window; None if CloudWatch does not keep that many."""
-    window, step_s = evidence.window, arranged.step_s
-    start_s = int(window.start.timestamp() // step_s) * step_s
-    cells = range(start_s, int(window.end.timestamp()), step_s)
-    return cells if len(cells) <= MOST_CELLS else None
-
-
-def _units(arranged: EvidenceTimeline, direction: Direction) -> float:
-    track = arranged.track(None, direction)
-    return sum((track.consumed or {}).values()) if track else 0.0

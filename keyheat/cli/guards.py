@@ -121,7 +121,7 @@ def plan_of(job: Job, target: Target, guards: Guards, prices: Path) -> ScenarioP
 
 def plan_for(scenario: Scenario, folder: Path, prices: Prices, **more: Any) -> ScenarioPlan:
     """A plan with the margin of our thresholds and the metrics that a collection takes."""
-    from keyheat.analysis.thresholds import load_thresholds
+    from keyheat.analysis.rules import load_thresholds
     from keyheat.evidence.cloudwatch import most_metrics
 
     margin = load_thresholds().recommend.shard_margin

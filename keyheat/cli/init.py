@@ -72,7 +72,7 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
         if wrong := [flag for name, flag in typed_options().items() if name not in OF_A_SUITE]:
             raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
         return give(_write_suite(options, sources), DONE)
-    from keyheat.analysis.own_table import measured_demand, replayed_table
+    from keyheat.analysis.table_diagnosis import measured_demand, replayed_table
     from keyheat.intake.sources import read_source
 
     mistakes = Mistakes()

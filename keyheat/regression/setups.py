@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, Final
 
-from keyheat.analysis.setup import WARM, Setup, in_words, kept_form
-from keyheat.analysis.summary import RunSummary
+from keyheat.analysis.summary import WARM, RunSummary, Setup, in_words, kept_form
 from keyheat.regression.outcome import Difference, is_noisy
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.runfiles import SIMULATED

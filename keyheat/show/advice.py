@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from keyheat.analysis.advice.actions import in_order
-from keyheat.analysis.groups import groups
 from keyheat.analysis.report import ReportRun
-from keyheat.analysis.verdict import NOTABLE
+from keyheat.analysis.verdict import NOTABLE, groups
 from keyheat.masking import typed
 from keyheat.numbers import a_month, percent, some, span, units, whole
 from keyheat.runs.formats import HARDLY, Cure, CureStep, Diagnosis, Foreseen, MonthlyBill, Recommendation

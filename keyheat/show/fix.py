@@ -10,7 +10,7 @@ from typing import Any, Final
 from keyheat.analysis.advice.actions import Applied
 from keyheat.analysis.advice.fix import Kind, Proof, Tried
 from keyheat.analysis.advice.search import NEAR_RATIO
-from keyheat.analysis.groups import groups
+from keyheat.analysis.verdict import groups
 from keyheat.numbers import (
     NOTHING,
     UNITS,

@@ -11,10 +11,10 @@ from typing import Final
 
 from keyheat.analysis.elsewhere import usual_latency_ms
 from keyheat.analysis.facts import Facts, facts_of, throttled_seconds, throttled_spans
-from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.report import ReportRun
 from keyheat.analysis.run_result import STILL_S
 from keyheat.analysis.track import EvidenceTrack
+from keyheat.analysis.verdict import going_on, groups
 from keyheat.model import limits
 from keyheat.model.limits import MINUTE_S
 from keyheat.numbers import (

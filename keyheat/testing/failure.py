@@ -8,7 +8,7 @@ from typing import Final
 
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.report import ReportRun
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.rules import load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.masking import plain
 from keyheat.numbers import UNITS, percent, rate, whole

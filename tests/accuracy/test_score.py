@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keyheat.analysis.thresholds import NoiseThresholds
+from keyheat.analysis.rules import NoiseThresholds
 from keyheat.runs.formats import Label
 from keyheat.words import Constraint
 from tools.accuracy.score import MISSED, answers, is_sprinkle, judged

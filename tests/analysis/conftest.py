@@ -14,7 +14,7 @@ from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.demand import MeasuredDemand
 from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.thresholds import Thresholds, load_thresholds
+from keyheat.analysis.rules import Thresholds, load_thresholds
 from keyheat.evidence import collection
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.table import TableModel

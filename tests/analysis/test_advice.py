@@ -15,7 +15,7 @@ from keyheat.analysis.advice.demand import MeasuredDemand
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.client import ClientFiles

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.analyzers import PLACED, answers, shipped_analyzer
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Finding, read_diagnosis
 from keyheat.runs.manifest import Keys, Manifest

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.blind_spans import BlindSpan, blind_spans
+from keyheat.analysis.elsewhere import BlindSpan, blind_spans
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.runs.client import ClientFiles

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.checks import check, with_reads
-from keyheat.analysis.thresholds import DEFAULT, load_thresholds
+from keyheat.analysis.rules import DEFAULT, load_thresholds
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.endpoints import NO_CAPACITY_MODEL

@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 import pytest
 
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Diagnosis, Evidence
 from tests.make import SCENARIOS, a_shipped
 from tests.one_by_one import asked_one_by_one
+from tools.accuracy.score import Best, left
 
 pytestmark = pytest.mark.slow
 
@@ -24,30 +25,12 @@ SITUATIONS = [
 TRUTH = {"KeyRangeThroughputExceeded": "partition", "ProvisionedThroughputExceeded": "table"}
 
 
-def hide_reasons(evidence: Evidence) -> Evidence:
-    """As an old SDK saw it: every throttle without a reason."""
-    rows = tuple(row.model_copy(update={"reason": None}) for row in evidence.throttles or ())
-    return evidence.model_copy(update={"throttles": rows})
-
-
-def hide_causes(evidence: Evidence) -> Evidence:
-    """As CloudWatch was before cause-specific metrics: throttle events of any cause only."""
-    causes = ("ThroughputThrottleEvents", "LimitThrottleEvents")
-    series = tuple(one for one in evidence.series if not one.metric.endswith(causes))
-    return hide_reasons(evidence).model_copy(update={"series": series})
-
-
-def hide_client(evidence: Evidence) -> Evidence:
-    """As for a table that others load: CloudWatch's minutes alone."""
-    return hide_causes(evidence).model_copy(update={"throttles": None, "seconds": None})
-
-
-GRADES = [
-    # what is hidden, and the best grade that is left
-    (lambda evidence: evidence, "reason"),
-    (hide_reasons, "cause_metric"),
-    (hide_causes, "inferred"),
-    (hide_client, "inferred"),
+GRADES: list[tuple[Best, str]] = [
+    # the best evidence that is left, and the grade of its labels
+    ("reasons", "reason"),
+    ("causes", "cause_metric"),
+    ("seconds", "inferred"),
+    ("minutes", "inferred"),
 ]
 
 
@@ -64,8 +47,8 @@ def test_labels_are_what_the_model_decided(name: str, constraint: str, numbers: 
         refused.update(row["refused"])
     assert constraint == (TRUTH[refused.most_common(1)[0][0]] if refused else "none")
     sure = []
-    for hide, grade in GRADES:
-        found = diagnosed(hide(evidence), numbers)
+    for best, grade in GRADES:
+        found = diagnosed(left(evidence, best, client=True), numbers)
         assert (found.verdict.constraint, found.verdict.valid) == (constraint, True), grade
         assert found.verdict.grade == ("none" if constraint == "none" else grade)
         assert sum(label.throttles for label in found.labels) == refused.total(), grade
@@ -77,8 +60,8 @@ def test_each_second_has_its_constraint(numbers: Thresholds) -> None:
     """16,000 even WCU/s on a table of 100: its one partition holds the burst back, then the table does."""
     settings = ("table.provisioned={read=100, write=100}", "load.requests_per_s=250", "load.item_bytes=64000")
     run = asked_one_by_one(a_shipped("too-small", *settings), SCENARIOS)
-    for hide in (lambda evidence: evidence, hide_causes):
-        labels = diagnosed(hide(evidence_of(run)), numbers).labels
+    for best in ("reasons", "seconds"):
+        labels = diagnosed(left(evidence_of(run), best, client=True), numbers).labels
         wrong = total = 0
         for row in run.model.decisions():
             for cause, count in row["refused"].items():

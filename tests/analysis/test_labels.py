@@ -101,24 +101,18 @@ def test_labels_of_several_spans_name_one_busiest_throttled_minute() -> None:
     assert all(said in because for because in (found.verdict.because, *(one.because for one in found.labels)))
 
 
-def test_a_sprinkle_makes_no_verdict_but_stays_listed() -> None:
+@pytest.mark.parametrize(("reason", "constraint"), [(None, "none"), (KEY_RANGE, "partition")])
+def test_a_sprinkle_without_a_reason_makes_no_verdict_but_stays_listed(
+    reason: str | None, constraint: str
+) -> None:
     found = evidence(
-        throttles=throttled(None, range(3), 2), seconds=client_seconds((range(100), 1_000, 0)),
+        throttles=throttled(reason, range(3), 2), seconds=client_seconds((range(100), 1_000, 0)),
         table={"provisioned": {"write": 4_000}},
     )  # fmt: skip
     diagnosis = diagnosed(found)
-    assert diagnosis.verdict.constraint == "none"
-    assert diagnosis.verdict.valid
-    assert "too few for a verdict" in diagnosis.verdict.because[0]
+    assert (diagnosis.verdict.constraint, diagnosis.verdict.valid) == (constraint, True)
+    assert ("too few for a verdict" in diagnosis.verdict.because[0]) == (reason is None)
     assert [label.constraint for label in diagnosis.labels] == ["partition"]
-
-
-def test_few_throttles_that_dynamodb_gave_a_reason_for_are_a_verdict() -> None:
-    found = evidence(
-        throttles=throttled(KEY_RANGE, range(3), 2), seconds=client_seconds((range(100), 1_000, 0))
-    )
-    verdict = diagnosed(found).verdict
-    assert (verdict.constraint, verdict.grade) == ("partition", "reason")
 
 
 @pytest.mark.parametrize(("per_s", "constraint"), [(100, "none"), (10, "table")])
@@ -247,9 +241,8 @@ def test_a_generator_that_was_the_limit_spoils_what_it_can(
 
 
 def test_no_throttles_of_a_generator_that_fell_behind_say_nothing() -> None:
-    manifest = a_manifest(generator=BEHIND)
     found = evidence(seconds=client_seconds((range(60), 100, 0)))
-    verdict = diagnosed(found, ClientFiles(manifest=manifest)).verdict
+    verdict = diagnosed(found, ClientFiles(manifest=a_manifest(generator=BEHIND))).verdict
     assert (verdict.constraint, verdict.valid, sureness(verdict)) == ("none", False, "–")
 
 

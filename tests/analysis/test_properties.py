@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.rules import load_thresholds
 from keyheat.model.resources import Cause, Refusal
 from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence

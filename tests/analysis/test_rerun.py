@@ -17,7 +17,7 @@ from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.advice.search import cured
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import HotKey

@@ -12,8 +12,9 @@ from keyheat.analysis.rules import NOT_GROWN, RULES
 from keyheat.runs.formats import Evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.run import run_answer
+from keyheat.words import LIMITS
 from tests.conftest import Golden
-from tests.make import START, a_series, client_seconds, consumed, provisioned, throttled
+from tests.make import PROVISIONED, START, a_series, client_seconds, consumed, provisioned, throttled
 from tests.make import an_evidence as evidence
 from tests.make import provisioned_over_time as over_time
 from tests.make import throttle_events as events
@@ -59,6 +60,15 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
             consumed(450, 100, index="by_0"), events(None, 8_000, index="by_0"),
             provisioned(100, index="by_0"),
             indexes=1, throttles=throttled(None, range(61, 110)), minutes=2,
+        ),
+        "minutes-at-provisioned", "table", "by_0",
+    ),
+    "Table and index throttle in the same minutes: the client's seconds are of both": (
+        evidence(
+            consumed(400, 400), events(900, 900), provisioned(4_000),
+            consumed(100, 100, index="by_0"), events(900, 900, index="by_0"), provisioned(100, index="by_0"),
+            indexes=1, throttles=throttled(None, range(120), 30),
+            seconds=client_seconds((range(120), 400, 30)), minutes=2,
         ),
         "minutes-at-provisioned", "table", "by_0",
     ),
@@ -236,14 +246,6 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
         ),
         "on-demand-below-limits", "partition", "table",
     ),
-    "Table and index throttle in one minute, a third of the quota on average: it is what they share": (
-        evidence(
-            consumed(7_000), events(900), consumed(7_000, index="by_0"), events(700, index="by_0"),
-            minutes=1, indexes=1, table={**ON_DEMAND, "warm": {"write": 60_000}},
-            account={"table_write": 40_000},
-        ),
-        "on-demand-together", "account", "table",
-    ),
     "The load begins late in the minute before one at the quota": (
         evidence(
             consumed(14_000, 39_900), events(9_000, 900), minutes=2, table=ON_DEMAND,
@@ -260,6 +262,14 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
             consumed(400, 162), events(0, 14_300),
             *over_time(Average=(330,), Minimum=(60,), Maximum=(600,)), minutes=2,
             table={"provisioned": {"write": 60}},
+        ),
+        "table-scaled-down", "table", "table",
+    ),
+    "Lowered at an unknown moment of the period in which DynamoDB names the provisioned throughput": (
+        evidence(
+            consumed(100, 100), events(900, 900),
+            *over_time(Average=(330,), Minimum=(60,), Maximum=(600,)), minutes=2,
+            throttles=throttled(PROVISIONED, range(110), 16),
         ),
         "table-scaled-down", "table", "table",
     ),
@@ -346,6 +356,12 @@ def test_an_example_of_each_rule_in_a_terminal(path: Path, golden: Golden) -> No
     assert path.stem in {diagnosis.verdict.rule, *(label.rule for label in diagnosis.labels)}
     answer = run_answer(evidence_alone(found, diagnosis))
     golden(path.with_suffix(".txt"), trimmed(on_screen(answer)))
+
+
+def test_a_part_of_a_minute_beside_one_at_the_maximum_points_to_the_maximum() -> None:
+    found, *_decided = SITUATIONS["The same beside the maximum"]
+    heaviest = max(diagnosed(found, replay_s=0).labels, key=lambda label: label.throttles)
+    assert f"That points to {LIMITS['max_on_demand']}" in " ".join(heaviest.because)
 
 
 def test_the_longer_the_average_the_less_sure() -> None:

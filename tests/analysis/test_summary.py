@@ -1,6 +1,7 @@
 """`summary.json`: what of a run's files is in it, when it is made again, and what is never in it."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -76,6 +77,15 @@ def test_a_missing_or_damaged_summary_is_made_again(run: Path, content: bytes | 
     path.unlink() if content is None else path.write_bytes(content)
     assert read_summary(run) == before
     assert parsed(path.read_bytes()) == before
+
+
+def test_a_summary_older_than_its_diagnosis_is_made_again(run: Path) -> None:
+    before, path = read_summary(run), run / "summary.json"
+    path.write_text(path.read_text().replace('"scenario": "hotkey"', '"scenario": "old"', 1))
+    assert read_summary(run).scenario == "old"
+    newer_ns = path.stat().st_mtime_ns + 1
+    os.utime(run / "diagnosis.json", ns=(newer_ns, newer_ns))
+    assert read_summary(run) == before
 
 
 def test_a_run_that_lost_its_manifest_is_diagnosed_and_keeps_no_old_summary(run: Path, verb: Verb) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.setup import in_words, setup_of
+from keyheat.analysis.summary import in_words, setup_of
 from keyheat.runs.manifest import Machine
 from keyheat.runs.table_facts import TableFacts
 from keyheat.words import Capacity

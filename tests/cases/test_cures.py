@@ -9,7 +9,7 @@ from keyheat.analysis.advice.actions import Applied, Setting, apply
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.diagnosis import diagnosed as of_evidence
 from keyheat.analysis.report import evidence_alone
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.rules import load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.plan.plan import predict_throttles
 from keyheat.plan.quotas import DEFAULT_QUOTAS

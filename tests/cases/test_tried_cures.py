@@ -11,8 +11,7 @@ from keyheat.analysis.advice.fix import remedy_of, start_of
 from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved, as_it_was
 from keyheat.analysis.advice.rerun import MOST_S
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.own_table import replayed_table
-from keyheat.analysis.table_diagnosis import diagnosed_alone
+from keyheat.analysis.table_diagnosis import diagnosed_alone, replayed_table
 from keyheat.analysis.timeline import timeline
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import DEFAULT

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from keyheat.analysis.diagnosis import diagnosed
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.rules import load_thresholds
 from keyheat.evidence.collection import from_answer
 from keyheat.evidence.request import facts_from_file
 from keyheat.evidence.series import answer_of

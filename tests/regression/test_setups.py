@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from keyheat.analysis.setup import Setup, kept_form
-from keyheat.analysis.summary import RunSummary
+from keyheat.analysis.summary import RunSummary, Setup, kept_form
 from keyheat.regression.outcome import Difference, Gate
 from keyheat.regression.setups import differences, expected_summary
 from keyheat.regression.suite import SCENARIOS, SuiteCase

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.rules import load_thresholds
 from keyheat.cli.main import main
 from keyheat.cli.options import a_path, in_json
 from keyheat.masking import short_path

@@ -10,7 +10,7 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 
 from keyheat.analysis.analyzers import labels_of as labels_in
-from keyheat.analysis.thresholds import Thresholds, load_thresholds
+from keyheat.analysis.rules import Thresholds, load_thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.run import Run

@@ -23,7 +23,7 @@ from datetime import datetime
 from math import floor
 from typing import Final, Literal
 
-from keyheat.analysis.thresholds import NoiseThresholds
+from keyheat.analysis.rules import NoiseThresholds
 from keyheat.model.resources import Cause
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label, SecondCount, ThrottleCount

@@ -12,11 +12,10 @@ from keyheat.analysis.advice.demand import Limit, Schedule, Scheduled, on_burst
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
 from keyheat.analysis.advice.search import billed, cured, step_of
-from keyheat.analysis.groups import LabelGroup, going_on, groups
 from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.thresholds import Thresholds
+from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
-from keyheat.analysis.verdict import NOTABLE
+from keyheat.analysis.verdict import NOTABLE, LabelGroup, going_on, groups
 from keyheat.numbers import percent, saying
 from keyheat.plan.prices import Billing
 from keyheat.plan.totals import total_load

@@ -19,8 +19,7 @@ from keyheat.analysis.advice.demand import (
     with_scale,
 )
 from keyheat.analysis.heat import INDEX_NOT_COUNTED, RunHeat
-from keyheat.analysis.rules import NOT_GROWN
-from keyheat.analysis.thresholds import Recommend, Thresholds
+from keyheat.analysis.rules import NOT_GROWN, Recommend, Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.model.behaviour import DEFAULT

@@ -26,11 +26,11 @@ from keyheat.analysis.advice.demand import Limit
 from keyheat.analysis.advice.replay import read_incident, with_assumed_key
 from keyheat.analysis.advice.rerun import Rerun, dollars_per_month, rerun_of, traffic_for
 from keyheat.analysis.advice.search import MORE, throttled_by
-from keyheat.analysis.groups import groups
 from keyheat.analysis.loaded_step import Burst, beyond_provisioned
+from keyheat.analysis.rules import load_thresholds
 from keyheat.analysis.run_result import RunResult, measure, most_provisioned
 from keyheat.analysis.summary import read_summary
-from keyheat.analysis.thresholds import load_thresholds
+from keyheat.analysis.verdict import groups
 from keyheat.plan.bill import pre_warming, provisioned_month
 from keyheat.plan.prices import Billing, Prices, load_prices
 from keyheat.plan.quotas import capacities_of

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyheat.analysis.advice.demand import one_key_per_s
-from keyheat.analysis.groups import going_on, groups
 from keyheat.analysis.heat import RunHeat, heats_of, hot_keys_of, index_heats_of
 from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
+from keyheat.analysis.verdict import going_on, groups
 from keyheat.intake.description import table_of
 from keyheat.intake.tables import NotTaken, source_of_facts
 from keyheat.model.behaviour import DEFAULT, Behaviour
