@@ -15,12 +15,11 @@ from keyheat.model.retries import RetryPolicy
 from keyheat.model.table import TableModel
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.capacity import CapacityTimeline, capacity_of
+from keyheat.simulator.capacity import CapacityTimeline, TimelineEvent, capacity_of
 from keyheat.simulator.flow import WINDOW_S, WINDOWS_KEPT, Flow, FlowAnswer, KeyHistory, Traffic
 from keyheat.simulator.requests import RetryTally
 from keyheat.simulator.second import SimulatedTables
 from keyheat.simulator.traffic import traffic_of
-from keyheat.simulator.updates import TimelineEvent
 from keyheat.words import Direction
 
 ROWS_OF_KEYS = 5
@@ -247,7 +246,7 @@ def simulate(
         ended_s=started_s + at_s,
         models=models,
         client=client,
-        log=timeline.log,
+        log=tuple(timeline.log),
         counted={**traffic.counts, **(tables.tally.counts if policy else {})},
         tally=tables.tally,
         under_way=tables.under_way,
