@@ -18,10 +18,10 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import lasting, with_capacity, with_demand, with_index_shards, with_shards
-from keyheat.simulator.alterations import spread_traffic
 from keyheat.simulator.outcome import SPENT, STEADY, SimulationOutcome, outcome_of
 from keyheat.simulator.search import Measure, Range, Step, Tries, worst_of
 from keyheat.simulator.simulate import ClientRecord, simulate
+from keyheat.simulator.traffic import spread_traffic
 from keyheat.words import WRITES_FIRST, Direction
 
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole

@@ -19,10 +19,10 @@ from keyheat.scenario.keys import (
     Zipf,
     shard_key,
 )
-from keyheat.simulator.alterations import divided
 from keyheat.simulator.loadtest import KEY
 from keyheat.simulator.masses import PartitionShares, masses_of, masses_of_shares
 from keyheat.simulator.setting import composed
+from keyheat.simulator.traffic import divided
 
 DRAWS = 40_000
 PATTERNS: list[KeyPattern] = [
