@@ -7,7 +7,7 @@ simulator here, a real load elsewhere.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -18,8 +18,17 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import lasting, with_capacity, with_demand, with_index_shards, with_shards
-from keyheat.simulator.outcome import SPENT, STEADY, SimulationOutcome, outcome_of
-from keyheat.simulator.search import Measure, Range, Step, Tries, worst_of
+from keyheat.simulator.search import (
+    SPENT,
+    STEADY,
+    Measure,
+    Range,
+    SimulationOutcome,
+    Step,
+    Tries,
+    outcome_of,
+    worst_of,
+)
 from keyheat.simulator.simulate import ClientRecord, simulate
 from keyheat.simulator.traffic import spread_traffic
 from keyheat.words import WRITES_FIRST, Direction
@@ -75,7 +84,7 @@ class Question:
         if self.kind == "shards":
             return self.scenario.keys.shards
         assert self.direction is not None
-        return present_units(self.scenario, self.direction, self.index)
+        return _present_units(self.scenario, self.direction, self.index)
 
     @property
     def behaviour(self) -> Behaviour:
@@ -119,7 +128,7 @@ def capacity_question(
         )
     quota = limits.TABLE_READ_UNITS_PER_S if direction is Direction.READ else limits.TABLE_WRITE_UNITS_PER_S
     most = most or quota
-    first = min(start or present_units(scenario, direction, index), most)
+    first = min(start or _present_units(scenario, direction, index), most)
     within = Range(start=first, least=start or 1, most=most, precision=precision)
     return Question(
         kind="capacity", scenario=scenario, index=index, direction=direction, within=within, **more
@@ -163,8 +172,7 @@ def _check_not_replayed(scenario: Scenario, why: str) -> None:
         raise ValueError(f"scenario {scenario.name} replays a trace, {why} @ $.load.arrivals")
 
 
-def present_units(scenario: Scenario, direction: Direction, index: str | None) -> int:
-    """Return the units provisioned now, where the search begins."""
+def _present_units(scenario: Scenario, direction: Direction, index: str | None) -> int:
     table = scenario.table
     owner = table if index is None else next(spec for spec in table.indexes if spec.name == index)
     units = owner.provisioned.rates.of(direction) if owner.provisioned else None
@@ -209,14 +217,15 @@ class Search:
     @property
     def direction(self) -> Direction:
         """Of the capacity; else that in which the smallest number throttles most."""
-        return self.question.direction or most_throttled(self.in_order[0].outcome)
+        throttled = self.in_order[0].outcome.throttled
+        return self.question.direction or max(WRITES_FIRST, key=throttled.__getitem__)
 
 
-def searched(question: Question, measure: Measure, *, most_steps: int | None = None) -> Search:
+def searched(question: Question, measure: Measure, *, most_steps: float = inf) -> Search:
     """Search the answer by a measure; `most_steps` bounds a search with real loads."""
     tries = Tries(measure=measure, within=question.within, most_steps=most_steps)
     if question.kind == "shards":
-        tries.neighbours = most_steps is None
+        tries.neighbours = most_steps == inf
         tries.is_vain = lambda step: all(each.cause is not Cause.KEY_RANGE for each in step.outcome.limits)
     good, bad = tries.edge()
     if bad is not None and question.within.larger_holds:
@@ -242,7 +251,13 @@ def simulated_search(
     """
     if question.kind == "shards" and not question.burst:
         question = replace(question, scenario=steady(question.scenario))
-    until = _is_lost(question) if briefly and not question.scenario.is_changing else None
+    constant = briefly and not question.scenario.is_changing
+    lost_s = 2 * question.share_most * question.scenario.load.duration_s if constant else inf
+
+    def is_lost(client: ClientRecord) -> bool:
+        """Whether so much is throttled that a constant load will not hold, even at twice its rate till now."""
+        per_s = sum(client.attempts.values()) / max(1, client.loaded_s)
+        return sum(client.throttled.values()) > lost_s * per_s
 
     def measure(value: float, again: int) -> Step:
         if watch is not None:
@@ -252,22 +267,11 @@ def simulated_search(
         traffic, _notes = spread_traffic(candidate, seed, folder, question.index)
         run = simulate(
             candidate, seed=seed, traffic=traffic, folder=folder, behaviour=question.behaviour,
-            progress=None if watch is None else watch.simulated, counts_only=True, until=until,
+            progress=None if watch is None else watch.simulated, counts_only=True, until=is_lost,
         )  # fmt: skip
         return step_of(question, value, candidate, outcome_of(run))
 
     return searched(question, measure)
-
-
-def _is_lost(question: Question) -> Callable[[ClientRecord], bool]:
-    """Whether so much is throttled that a constant load will not hold, even at twice its rate till now."""
-    load_s = 2 * question.share_most * question.scenario.load.duration_s
-
-    def is_lost(client: ClientRecord) -> bool:
-        per_s = sum(client.attempts.values()) / max(1, client.loaded_s)
-        return sum(client.throttled.values()) > load_s * per_s
-
-    return is_lost
 
 
 def step_of(question: Question, value: float, scenario: Scenario, outcome: SimulationOutcome) -> Step:
@@ -351,11 +355,6 @@ def throttled_directions(question: Question, folder: Path = Path()) -> list[Dire
     outcome = outcome_of(run)
     directions = [side for side in WRITES_FIRST if outcome.share(side) > question.share_most]
     return directions or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
-
-
-def most_throttled(outcome: SimulationOutcome) -> Direction:
-    """The direction in which most attempts throttled; writes where none did."""
-    return max(WRITES_FIRST, key=lambda side: outcome.throttled[side])
 
 
 def scenario_fingerprint(scenario: Scenario) -> bytes:

@@ -13,7 +13,7 @@ from keyheat.model.resources import Cause
 from keyheat.numbers import UNITS, measured, percent
 from keyheat.scenario.variants import with_shards
 from keyheat.simulator.flow import Flow
-from keyheat.simulator.outcome import SimulationOutcome, outcome_of
+from keyheat.simulator.search import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import ClientRecord, Simulation
 from keyheat.simulator.traffic import Change, spread_traffic
 from keyheat.simulator.whatif import Search, smallest_shards

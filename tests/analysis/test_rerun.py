@@ -8,7 +8,7 @@ from typing import Any
 from keyheat.analysis.advice.rerun import Rerun, ScenarioTraffic
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import STEADY
+from keyheat.simulator.search import STEADY
 from keyheat.simulator.traffic import in_eventual_reads, in_shards
 from keyheat.words import WRITE, Direction
 from tests.make import a_scenario

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyheat.scenario.scenario import ScenarioError, load_scenario
-from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.search import outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.simulator.traffic import check_shards, spreads_itself
 from tests.make import SCENARIOS, a_scenario, a_shipped

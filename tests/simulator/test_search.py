@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import pytest
@@ -12,8 +13,7 @@ from keyheat.model.resources import Cause
 from keyheat.plan.bill import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import LimitHit, SimulationOutcome
-from keyheat.simulator.search import Range, State, Step, Tries
+from keyheat.simulator.search import LimitHit, Range, SimulationOutcome, State, Step, Tries
 from keyheat.simulator.whatif import (
     Search,
     capacity_question,
@@ -117,9 +117,7 @@ def test_where_no_number_is_enough_the_largest_was_tried() -> None:
 WITHIN = Range(start=100, least=1, most=10_000, precision=0.05, larger_holds=False)
 
 
-def load_of(
-    state_of: Callable[[float, int], State], within: Range = WITHIN, most: int | None = None
-) -> Search:
+def load_of(state_of: Callable[[float, int], State], within: Range = WITHIN, most: float = inf) -> Search:
     """A search of demand whose every try comes to a state."""
     question = replace(load_question(scenario()), within=within)
 

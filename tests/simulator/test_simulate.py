@@ -13,7 +13,7 @@ from keyheat.simulator.flow import WINDOW_KEPT, WINDOW_S, WINDOWS_KEPT, Flow, Fl
 from keyheat.simulator.folder import seconds_table
 from keyheat.simulator.jobs import new_folder
 from keyheat.simulator.masses import even_masses, masses_of
-from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.search import outcome_of
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
 from keyheat.words import Capacity
 from tests.make import a_scenario

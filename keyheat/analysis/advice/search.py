@@ -22,7 +22,7 @@ from keyheat.analysis.advice.trial import Trial, taken, together, trial_of
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.runs.formats import BEYOND, HARDLY, Cure, CureStep, Foreseen, MonthlyBill, Recommendation
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import SimulationOutcome
+from keyheat.simulator.search import SimulationOutcome
 from keyheat.words import Direction, index_of, label_of
 
 NEAR_RATIO: Final = 0.75

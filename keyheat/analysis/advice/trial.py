@@ -16,7 +16,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.runs.formats import HARDLY, Recommendation
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import STEADY, SimulationOutcome
+from keyheat.simulator.search import STEADY, SimulationOutcome
 from keyheat.simulator.whatif import shards_enough, smallest_shards
 from keyheat.words import index_of
 
