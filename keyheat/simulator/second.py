@@ -23,7 +23,7 @@ from keyheat.model.table import TableModel
 from keyheat.simulator.demand import SECOND_S, Demand, FlowDemand, Passing, Prices, demand_of, room
 from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, Refused, sent_together
 from keyheat.simulator.masses import Floats, Masses, PartitionShares, TableShares
-from keyheat.simulator.requests import RequestQueue, RetryTally
+from keyheat.simulator.requests import RequestQueue
 from keyheat.words import Direction
 
 FEW_ITEMS: Final = 32
@@ -92,7 +92,7 @@ class SimulatedTables:
             name: _Table(each, np.random.default_rng((seed, number)))
             for number, (name, each) in enumerate(shares.items())
         }
-        self._queue = RequestQueue(
+        self.queue = RequestQueue(
             shares,
             own_table=own_table,
             policy=policy or NONE,
@@ -101,16 +101,6 @@ class SimulatedTables:
             rng=np.random.default_rng((seed, 7)),
             transaction_s=transaction_s,
         )
-
-    @property
-    def tally(self) -> RetryTally:
-        """Results of the requests that were admitted one by one."""
-        return self._queue.tally
-
-    @property
-    def under_way(self) -> int:
-        """Requests that are neither accepted nor given up."""
-        return self._queue.under_way
 
     def second(self, flows: Sequence[Flow], now_s: float) -> list[FlowAnswer]:
         """All that happens in the second that begins at `now_s`: answers to the flows, in their order, then
@@ -124,10 +114,10 @@ class SimulatedTables:
             items = sum(count * flow.items for count, flow in zip(counts, mine, strict=True))
             may_meet = self._transaction_s and any(flow.together for flow in mine)
             if self._retrying or may_meet or items <= FEW_ITEMS:
-                self._queue.arrive(name, mine, positions, counts, now_s)
+                self.queue.arrive(name, mine, positions, counts, now_s)
             else:
                 answers |= dict(zip(positions, table.serve(mine, counts, now_s), strict=True))
-        now, later = self._queue.second(now_s)
+        now, later = self.queue.second(now_s)
         answers |= now
         return [answers[position] for position in range(len(flows))] + later
 
@@ -227,8 +217,16 @@ class _Booking:
             index_units[entry.index] += entry.units * accepted  # type: ignore[assignment]
             meter = self.demand.table.model.resource(entry.index).write.meter
             meter.accepted_many(accepted, accepted * entry.units, self.now_s)
+        cancelled = due.requests - accepted // due.flow.items
+        if due.partner is not None and due.flow.within:
+            throttled = 0  # they are those of the flow before
+        elif due.flow.items == 1 or due.flow.together:
+            throttled = cancelled
+        else:  # of batches only those whose every item was
+            chance = (1.0 - accepted / due.items) ** due.flow.items if due.items else 0.0
+            throttled = int(self.rng.binomial(due.requests, chance))
         minutes = self.demand.table.model.minutes
-        minutes.throttled_request(due.flow.operation, self.now_s, self._throttled_requests(due, accepted))
+        minutes.throttled_request(due.flow.operation, self.now_s, throttled)
         refused = self._refused(due, fate, accepted)
         return FlowAnswer(
             flow=due.flow,
@@ -239,16 +237,6 @@ class _Booking:
             refused=refused,
             uses=self._uses(due, fate),
         )
-
-    def _throttled_requests(self, due: FlowDemand, accepted: int) -> int:
-        """API calls that count as throttled: of batches only those whose every item was."""
-        items = due.flow.items
-        if due.partner is not None and due.flow.within:
-            return 0  # they are those of the flow before
-        if items == 1 or due.flow.together:
-            return due.requests - accepted // items
-        chance = (1.0 - accepted / due.items) ** items if due.items else 0.0
-        return int(self.rng.binomial(due.requests, chance))
 
     def _refused(self, due: FlowDemand, fate: _Fate, accepted: int) -> Refused:
         """Return throttled items by the reason that the client gets; each refusing limit counts the event."""

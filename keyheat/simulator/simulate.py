@@ -16,7 +16,7 @@ from keyheat.model.table import TableModel
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import CapacityTimeline, TimelineEvent, capacity_of
-from keyheat.simulator.flow import WINDOW_S, WINDOWS_KEPT, Flow, FlowAnswer, KeyHistory, Traffic
+from keyheat.simulator.flow import WINDOW_S, WINDOWS_KEPT, FlowAnswer, KeyHistory, Traffic
 from keyheat.simulator.requests import RetryTally
 from keyheat.simulator.second import SimulatedTables
 from keyheat.simulator.traffic import traffic_of
@@ -102,7 +102,8 @@ class ClientRecord:
         flow = answer.flow
         for (index, cause), count in answer.refused.items():
             refusal = Refusal(index, flow.direction, cause)
-            reason = _reason_row(flow, refusal)
+            of_batch = flow.items > 1  # partly failed batches carry no reason
+            reason = None if of_batch else index, flow.direction.value, None if of_batch else refusal.reason
             units = flow.units + sum(entry.units for entry in flow.index_writes)
             remaining = count
             uses = answer.uses
@@ -112,13 +113,6 @@ class ClientRecord:
                     remaining -= some
             if remaining:
                 self.throttles.append((second, *reason, flow.operation, None, units, remaining))
-
-
-def _reason_row(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | None]:
-    """Return index, direction and reason as the client sees them: partly failed batches carry no reason."""
-    if flow.items > 1:
-        return None, flow.direction.value, None
-    return refusal.index, flow.direction.value, refusal.reason
 
 
 def _count(rows: dict[Row, list[float]], answer: FlowAnswer) -> None:
@@ -226,7 +220,7 @@ def simulate(
     )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
     at_s, seconds = 0, ceil(load_s)
-    while at_s < seconds or (tables.under_way and at_s < seconds + tail_s):
+    while at_s < seconds or (tables.queue.under_way and at_s < seconds + tail_s):
         now_s = started_s + at_s
         timeline(models[scenario.table.name], now_s)
         flows = traffic.second(at_s)
@@ -247,7 +241,7 @@ def simulate(
         models=models,
         client=client,
         log=tuple(timeline.log),
-        counted={**traffic.counts, **(tables.tally.counts if policy else {})},
-        tally=tables.tally,
-        under_way=tables.under_way,
+        counted={**traffic.counts, **(tables.queue.tally.counts if policy else {})},
+        tally=tables.queue.tally,
+        under_way=tables.queue.under_way,
     )

@@ -255,7 +255,7 @@ def simulated_search(
     lost_s = 2 * question.share_most * question.scenario.load.duration_s if constant else inf
 
     def is_lost(client: ClientRecord) -> bool:
-        """Whether so much is throttled that a constant load will not hold, even at twice its rate till now."""
+        """Whether a constant load will not hold, even at twice its rate till now."""
         per_s = sum(client.attempts.values()) / max(1, client.loaded_s)
         return sum(client.throttled.values()) > lost_s * per_s
 
