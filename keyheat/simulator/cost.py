@@ -84,6 +84,12 @@ def write_sizes(size: ItemSize, there: float = 0.0) -> Sizes:
     return _sizes(size, limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
 
 
+def put_sizes(table: TableSpec, size: ItemSize, there: float = 0.0) -> Sizes:
+    """What puts of each size cost, the entries of local indexes among them."""
+    local, sizes = put_units(table, size) - item_units(size), write_sizes(size, there)
+    return tuple((units + local, share) for units, share in sizes) if local else sizes
+
+
 def read_sizes(size: ItemSize, *, consistent: bool) -> Sizes:
     """The read units of items of each size."""
     return _sizes(size, limits.READ_UNIT_BYTES, 1.0 if consistent else limits.EVENTUAL_READ_FACTOR, 0.0)
@@ -129,18 +135,14 @@ def entries(
         attribute = of.get(index.partition_key)
         share = attribute.present if attribute else 1.0
         if share and not index.local and index.enters_items:
+            writes = 1.0 + there  # a moved entry is deleted first, an unchanged one costs nothing
+            if (index.partition_key, index.sort_key) == (setting.table.partition_key, setting.table.sort_key):
+                writes = 1.0 - there if size.least == size.most else 1.0
             yield IndexFlow(
                 index=index.name,
-                units=entry_units(index, size) * _writes(setting, index, size, there) * share,
+                units=entry_units(index, size) * writes * share,
                 keys=placed(setting, attribute) if attribute else _index_keys(setting, index, keys),
             )
-
-
-def _writes(setting: "TrafficSetting", index: IndexSpec, size: ItemSize, there: float) -> float:
-    """Index writes of one put: a moved entry is deleted first, an unchanged one costs nothing."""
-    if (index.partition_key, index.sort_key) != (setting.table.partition_key, setting.table.sort_key):
-        return 1.0 + there
-    return 1.0 - there if size.least == size.most else 1.0
 
 
 def _index_keys(setting: "TrafficSetting", index: IndexSpec, keys: Masses) -> Masses:
