@@ -211,7 +211,7 @@ class PartitionShares:
 
     def __init__(self, boundaries: tuple[bytes, ...] = ()) -> None:
         """`boundaries` are where the partitions begin, the first one excepted."""
-        self._boundaries = boundaries
+        self.boundaries = boundaries
         self._points = np.array([point(at) for at in boundaries], np.uint64)  # on the line of keys
         self._edges: WeakKeyDictionary[Masses, _Edges] = WeakKeyDictionary()
         self._top: WeakKeyDictionary[Masses, TopKeys] = WeakKeyDictionary()
@@ -264,7 +264,7 @@ class PartitionShares:
             points, cumulative = self._points, np.concatenate([[0.0], np.cumsum(masses.shares)])
             places = np.searchsorted(masses.points, points)
             below = cumulative[places]
-            for number, (position, at) in enumerate(zip(places, self._boundaries, strict=True)):
+            for number, (position, at) in enumerate(zip(places, self.boundaries, strict=True)):
                 if position < len(masses.points) and masses.points[position] == points[number]:
                     below[number] += masses.shares[position] * _below_sort_key(masses, at[HASH_BYTES:])
             named = np.concatenate([[0.0], below, cumulative[-1:]])
