@@ -7,7 +7,7 @@ simulator here, a real load elsewhere.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil, inf
+from math import inf
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -46,6 +46,9 @@ CAPACITY_STEP: Final = 0.01
 LOAD_STEP: Final = 0.05
 WIDE: Final = 64  # times the scenario's own demand, up and down
 DEMAND_MOST: Final = 10_000_000.0  # per second: what a scenario may ask for
+DEMAND_S: Final = 60.0
+"""Seconds of each demand: one above the limit by `LOAD_STEP` outlasts a partition's burst twice, and ends
+before a hot partition splits."""
 STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
 
 
@@ -111,7 +114,6 @@ def capacity_question(
     index: str | None = None,
     start: int | None = None,
     most: int | None = None,
-    precision: float = CAPACITY_STEP,
     **more: Any,
 ) -> Question:
     """How many provisioned units per second of the table, or of a global `index`. Raises `ValueError`.
@@ -129,7 +131,7 @@ def capacity_question(
     quota = limits.TABLE_READ_UNITS_PER_S if direction is Direction.READ else limits.TABLE_WRITE_UNITS_PER_S
     most = most or quota
     first = min(start or _present_units(scenario, direction, index), most)
-    within = Range(start=first, least=start or 1, most=most, precision=precision)
+    within = Range(start=first, least=start or 1, most=most, precision=CAPACITY_STEP)
     return Question(
         kind="capacity", scenario=scenario, index=index, direction=direction, within=within, **more
     )
@@ -140,7 +142,6 @@ def load_question(
     *,
     start: float | None = None,
     most: float | None = None,
-    precision: float = LOAD_STEP,
     step_s: float | None = None,
     **more: Any,
 ) -> Question:
@@ -152,19 +153,9 @@ def load_question(
     first = start or min(scenario.load.target_per_s, most or DEMAND_MOST)
     within = Range(
         start=first, least=first if start is not None else first / WIDE,
-        most=most or min(DEMAND_MOST, first * WIDE), precision=precision, larger_holds=False,
+        most=most or min(DEMAND_MOST, first * WIDE), precision=LOAD_STEP, larger_holds=False,
     )  # fmt: skip
-    lasts_s = step_s or seconds_for(precision)
-    return Question(kind="load", scenario=scenario, within=within, step_s=lasts_s, **more)
-
-
-def seconds_for(precision: float) -> float:
-    """Return how long each demand lasts, in seconds.
-
-    A demand above the limit by the precision must outlast a partition's burst twice, and must end before a
-    hot partition splits.
-    """
-    return float(max(60, min(ceil(2 * DEFAULT.partition_depth_s / precision), DEFAULT.split_heat_s[0] - 10)))
+    return Question(kind="load", scenario=scenario, within=within, step_s=step_s or DEMAND_S, **more)
 
 
 def _check_not_replayed(scenario: Scenario, why: str) -> None:
