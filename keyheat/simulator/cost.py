@@ -81,7 +81,7 @@ def grown_units(size: ItemSize, more_bytes: int) -> float:
 
 def write_sizes(size: ItemSize, there: float = 0.0) -> Sizes:
     """The write units of puts of each size; `there` is how probably one replaces an item."""
-    return _sizes(size, limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
+    return sizes_in(size, limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
 
 
 def put_sizes(table: TableSpec, size: ItemSize, there: float = 0.0) -> Sizes:
@@ -90,13 +90,8 @@ def put_sizes(table: TableSpec, size: ItemSize, there: float = 0.0) -> Sizes:
     return tuple((units + local, share) for units, share in sizes) if local else sizes
 
 
-def read_sizes(size: ItemSize, *, consistent: bool) -> Sizes:
-    """The read units of items of each size."""
-    return _sizes(size, limits.READ_UNIT_BYTES, 1.0 if consistent else limits.EVENTUAL_READ_FACTOR, 0.0)
-
-
 @lru_cache(maxsize=64)
-def _sizes(size: ItemSize, unit_bytes: int, factor: float, there: float) -> Sizes:
+def sizes_in(size: ItemSize, unit_bytes: int, factor: float, there: float) -> Sizes:
     """(units, part of the items) of each size; nothing where all cost the same."""
     up_to = [(1 - there) * share + there * share**2 for share in _up_to(size, unit_bytes)]
     parts = [share - before for share, before in zip(up_to, [0.0, *up_to], strict=False)]

@@ -116,10 +116,6 @@ class IndexFlow:
     keys: Masses
 
 
-def ignore(_answer: "FlowAnswer") -> None:
-    """Do nothing: the sender does not depend on answers."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
     """Requests of one kind within one second. Items of a batch are admitted one by one."""
@@ -140,7 +136,7 @@ class Flow:
     table: str | None = None  # a companion's name; None: the scenario's table
     poisson: bool = False  # arrivals at random; else evenly spaced
     ours: bool = True  # False: another client's, which this client's record does not hold
-    on_answer: "Callable[[FlowAnswer], None]" = field(default=ignore, compare=False)
+    on_answer: "Callable[[FlowAnswer], None]" = field(default=lambda _answer: None, compare=False)
 
 
 def sent_together(flows: Sequence[Flow]) -> list[tuple[int, ...]]:

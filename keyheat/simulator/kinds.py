@@ -23,8 +23,8 @@ from keyheat.simulator.cost import (
     own_units,
     put_sizes,
     put_units,
-    read_sizes,
     replacing_units,
+    sizes_in,
     write_sizes,
 )
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
@@ -214,11 +214,11 @@ class UserTasks:
 
     def _get(self, kind: RequestKind, keys: Masses, there: float) -> Flow:
         load, consistent = self._setting.load, kind.consistent
-        nothing = 1.0 if consistent else limits.EVENTUAL_READ_FACTOR
+        factor = 1.0 if consistent else limits.EVENTUAL_READ_FACTOR  # and a read of nothing costs as much
         return self._read_flow(
             kind, keys,
-            units=there * load.mean_read_units(consistent=consistent) + (1 - there) * nothing,
-            sizes=read_sizes(load.item_size(), consistent=consistent) if there == 1.0 else (),
+            units=there * load.mean_read_units(consistent=consistent) + (1 - there) * factor,
+            sizes=sizes_in(load.item_size(), limits.READ_UNIT_BYTES, factor, 0.0) if there == 1.0 else (),
         )  # fmt: skip
 
     def _query(self, kind: RequestKind, keys: Masses, of: Written | None) -> Flow:
