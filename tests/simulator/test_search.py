@@ -153,6 +153,10 @@ def test_demand_is_doubled_then_halved_between_then_the_answer_is_tried_again() 
     found = load_of(knee_at(300), replace(WITHIN, precision=0.2))
     assert values(found) == [100, 200, 400, 282.8, 336.3, 282.8]
     assert [step.outcome.seed for step in found.steps] == [1, 1, 1, 1, 1, 2]
+    bounded = load_of(knee_at(300), WITHIN, most=6)
+    assert (values(bounded), bounded.confirmed) == (values(found), True), (
+        "one step is kept for the second seed"
+    )
 
 
 def test_a_start_that_is_not_carried_is_halved_down_to_the_least() -> None:
