@@ -117,30 +117,21 @@ class ClientRecord:
 
 def _count(rows: dict[Row, list[float]], answer: FlowAnswer) -> None:
     """Add attempts, accepted, throttled, errors and units: of the table, and of each index."""
-    flow, throttled, conflicts = answer.flow, answer.attempts - answer.accepted, answer.conflicts
-    direction, indexes = flow.direction.value, dict(answer.index_units)
-    if flow.index is not None:
-        indexes[flow.index] = answer.units
+
+    def add(index: str | None, operation: str | None, *counts: float) -> None:
+        row = rows.setdefault((index, answer.flow.direction.value, operation), [0.0] * 5)
+        row[:] = [before + each for before, each in zip(row, counts, strict=True)]
+
+    flow, accepted, conflicts = answer.flow, answer.accepted, answer.conflicts
     units = answer.units if flow.index is None else 0.0
-    counts: list[tuple[Row, tuple[float, ...]]] = [
-        (
-            (None, direction, flow.operation),
-            (answer.attempts + conflicts, answer.accepted, throttled, conflicts, units),
-        )
-    ]
-    if answer.accepted:
-        counts += [
-            ((name, direction, None), (answer.accepted, answer.accepted, 0, 0, units))
-            for name, units in indexes.items()
-        ]
-    if flow.items == 1:  # parts of a batch carry no reason
-        counts += [
-            ((index, direction, None), (count, 0, count, 0, 0.0))
-            for (index, _cause), count in answer.refused.items()
-            if index is not None
-        ]
-    for row, more in counts:
-        rows[row] = [before + each for before, each in zip(rows.get(row, (0,) * 5), more, strict=True)]
+    attempts = answer.attempts + conflicts
+    add(None, flow.operation, attempts, accepted, answer.attempts - accepted, conflicts, units)
+    indexes = dict(answer.index_units) | ({} if flow.index is None else {flow.index: answer.units})
+    for name, consumed in indexes.items() if accepted else ():
+        add(name, None, accepted, accepted, 0, 0, consumed)
+    for (index, _cause), count in answer.refused.items() if flow.items == 1 else ():  # a batch has no reason
+        if index is not None:
+            add(index, None, count, 0, count, 0, 0.0)
 
 
 SIMULATED_START_S: Final = 1_796_083_200.0
