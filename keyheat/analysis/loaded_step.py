@@ -13,10 +13,9 @@ from keyheat.runs.manifest import read_manifest
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.variants import with_files_of, with_index_shards, with_own_tables, write_scenario
-from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job
-from keyheat.simulator.outcome import LimitHit, SimulationOutcome
-from keyheat.simulator.search import State, Step
+from keyheat.simulator.search import LimitHit, SimulationOutcome, State, Step
+from keyheat.simulator.traffic import check_shards
 from keyheat.simulator.whatif import Question, Search, searched
 from keyheat.words import WRITE, Direction, index_of
 

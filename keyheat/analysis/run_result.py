@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from keyheat.model import limits
 from keyheat.runs.manifest import Manifest
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import halves_of
+from keyheat.simulator.search import halves_of
 from keyheat.words import TABLE, WRITES_FIRST, Capacity, Direction, label_of
 
 if TYPE_CHECKING:

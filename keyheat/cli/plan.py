@@ -35,8 +35,8 @@ def plan(scenario: str, settings: tuple[str, ...], options: PlanOptions) -> int:
     """Estimate the demand, throttles and cost of SCENARIO before anything is sent."""
     from keyheat.cli.guards import plan_for
     from keyheat.show.plan import plan_answer
-    from keyheat.simulator.alterations import check_shards
     from keyheat.simulator.dryrun import loadtest_of
+    from keyheat.simulator.traffic import check_shards
 
     target, region, profile, mistakes = options.target, options.region, options.profile, Mistakes()
     if target == LOCAL and (region or profile):

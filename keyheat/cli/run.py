@@ -29,8 +29,8 @@ from keyheat.runfiles import DIAGNOSIS, FILES, SIMULATED, FileProblem
 from keyheat.runs.claims import hold
 from keyheat.scenario.variants import at_scale, write_scenario
 from keyheat.show.console import bars, err
-from keyheat.simulator.alterations import check_shards
 from keyheat.simulator.jobs import Job, clear, find_scenario, find_scenarios, is_done
+from keyheat.simulator.traffic import check_shards
 from keyheat.words import BROKEN, DONE, INTERRUPTED, INVALID, WRONG_USE
 
 SAID = "keyheat: "  # begins what a load says to a person

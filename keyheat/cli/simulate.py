@@ -161,10 +161,10 @@ def simulated(
     from keyheat.runs.formats import write_evidence
     from keyheat.show.console import PHASES, Simulating
     from keyheat.show.report import write_report
-    from keyheat.simulator.alterations import spread_traffic
     from keyheat.simulator.dryrun import assumptions_of
     from keyheat.simulator.folder import write_run
     from keyheat.simulator.simulate import simulate
+    from keyheat.simulator.traffic import spread_traffic
 
     scenario, folder, path = job.scenario, job.path.parent, str(job.path)
     seed = scenario.seed

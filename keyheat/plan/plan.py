@@ -36,9 +36,8 @@ from keyheat.plan.totals import (
 )
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import requests_of
-from keyheat.simulator.capacity import capacity_of
+from keyheat.simulator.capacity import applied, capacity_of
 from keyheat.simulator.dryrun import assumptions_of
-from keyheat.simulator.updates import applied
 from keyheat.words import LIMITS, WRITES_FIRST, Constraint, Direction, KnownConstraint, Resource
 
 MOST_DIFFERENCE: Final = 1.25  # times, above which a replay says that it asks for something else

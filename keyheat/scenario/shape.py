@@ -61,10 +61,8 @@ class LoadShape:
         """The shape that these pieces make; each begins where the one before it ends, the first at 0."""
         all_pieces = tuple(pieces)
         lasting = (piece.total(piece.end_s - piece.start_s) for piece in all_pieces)
-        totals, starts_s = (
-            tuple(accumulate(lasting, initial=0.0)),
-            tuple(piece.start_s for piece in all_pieces),
-        )
+        totals = tuple(accumulate(lasting, initial=0.0))
+        starts_s = tuple(piece.start_s for piece in all_pieces)
         flat = len(all_pieces) == 1 and all_pieces[0].from_per_s == all_pieces[0].to_per_s
         return cls(all_pieces, totals, starts_s, all_pieces[0].from_per_s if flat else 0.0)
 
@@ -72,11 +70,6 @@ class LoadShape:
     def end_s(self) -> float:
         """When the last piece ends."""
         return self.pieces[-1].end_s
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """Seconds at which a piece begins, and the end of the last."""
-        return (*self.starts_s, self.end_s)
 
     @property
     def highest_per_s(self) -> float:
@@ -87,7 +80,7 @@ class LoadShape:
         """Arrivals per second at a moment; 0 before the start."""
         if t_s < 0:
             return 0.0
-        piece = self._piece(t_s)
+        piece = self.pieces[bisect_right(self.starts_s, t_s) - 1]
         return piece.rate(min(t_s, piece.end_s) - piece.start_s)
 
     def total(self, t_s: float) -> float:
@@ -115,9 +108,6 @@ class LoadShape:
             number -= 1
         piece = self.pieces[number]
         return min(piece.end_s, piece.start_s + piece.after_s(total - self.totals[number]))
-
-    def _piece(self, t_s: float) -> Piece:
-        return self.pieces[bisect_right(self.starts_s, t_s) - 1]
 
 
 def constant(per_s: float, *, duration_s: float) -> LoadShape:
@@ -230,7 +220,5 @@ class ShapeSpec(ScenarioPart):
                 at_s, for_s, peak_per_s = stated(self.at_s), stated(self.for_s), stated(self.peak_per_s)
                 return spike(per_s, peak_per_s, at_s=at_s, for_s=for_s, duration_s=duration_s)
             case "sine":
-                low_per_s, high_per_s, period_s = map(
-                    stated, (self.low_per_s, self.high_per_s, self.period_s)
-                )
-                return sine(low_per_s, high_per_s, period_s=period_s, duration_s=duration_s)
+                low_per_s, high_per_s = stated(self.low_per_s), stated(self.high_per_s)
+                return sine(low_per_s, high_per_s, period_s=stated(self.period_s), duration_s=duration_s)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import TextIOWrapper
+from itertools import chain, repeat
 from math import isfinite
 from pathlib import Path
 from random import Random
@@ -168,14 +169,11 @@ class TraceKeys:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._keys = self._endless()
+        passes = (read_trace(path, has_sort_key=True) for _ in repeat(None))
+        self._rows = chain.from_iterable(passes)
 
     def draw(self, rng: Random, at_s: float) -> str:
-        return next(self._keys)
-
-    def _endless(self) -> Iterator[str]:
-        while True:
-            yield from (row.key for row in read_trace(self.path, has_sort_key=True))
+        return next(self._rows).key
 
 
 def _values(path: Path) -> Iterator[dict[str, Any]]:

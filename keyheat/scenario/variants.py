@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from reprlib import Repr
 from typing import Any, Final
@@ -255,8 +256,8 @@ def _make(raw: dict[str, Any], setting: str) -> str | None:
             f'{_BRIEFLY.repr(text)} is not a TOML value ({error}); text needs quotes: {path}="..." @ $.{path}'
         )
     node: Any = raw
-    for number, step in enumerate(way):
-        node = _into(node, step, [] if isinstance([*way, last][number + 1], int) else {})
+    for step, following in pairwise([*way, last]):
+        node = _into(node, step, [] if isinstance(following, int) else {})
         if node is None:
             return f"no such field @ $.{path}"
     return _put(node, last, value, path)

@@ -81,16 +81,17 @@ def grown_units(size: ItemSize, more_bytes: int) -> float:
 
 def write_sizes(size: ItemSize, there: float = 0.0) -> Sizes:
     """The write units of puts of each size; `there` is how probably one replaces an item."""
-    return _sizes(size, limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
+    return sizes_in(size, limits.WRITE_UNIT_BYTES, 1.0, round(there, 2))
 
 
-def read_sizes(size: ItemSize, *, consistent: bool) -> Sizes:
-    """The read units of items of each size."""
-    return _sizes(size, limits.READ_UNIT_BYTES, 1.0 if consistent else limits.EVENTUAL_READ_FACTOR, 0.0)
+def put_sizes(table: TableSpec, size: ItemSize, there: float = 0.0) -> Sizes:
+    """What puts of each size cost, the entries of local indexes among them."""
+    local, sizes = put_units(table, size) - item_units(size), write_sizes(size, there)
+    return tuple((units + local, share) for units, share in sizes) if local else sizes
 
 
 @lru_cache(maxsize=64)
-def _sizes(size: ItemSize, unit_bytes: int, factor: float, there: float) -> Sizes:
+def sizes_in(size: ItemSize, unit_bytes: int, factor: float, there: float) -> Sizes:
     """(units, part of the items) of each size; nothing where all cost the same."""
     up_to = [(1 - there) * share + there * share**2 for share in _up_to(size, unit_bytes)]
     parts = [share - before for share, before in zip(up_to, [0.0, *up_to], strict=False)]
@@ -129,18 +130,14 @@ def entries(
         attribute = of.get(index.partition_key)
         share = attribute.present if attribute else 1.0
         if share and not index.local and index.enters_items:
+            writes = 1.0 + there  # a moved entry is deleted first, an unchanged one costs nothing
+            if (index.partition_key, index.sort_key) == (setting.table.partition_key, setting.table.sort_key):
+                writes = 1.0 - there if size.least == size.most else 1.0
             yield IndexFlow(
                 index=index.name,
-                units=entry_units(index, size) * _writes(setting, index, size, there) * share,
+                units=entry_units(index, size) * writes * share,
                 keys=placed(setting, attribute) if attribute else _index_keys(setting, index, keys),
             )
-
-
-def _writes(setting: "TrafficSetting", index: IndexSpec, size: ItemSize, there: float) -> float:
-    """Index writes of one put: a moved entry is deleted first, an unchanged one costs nothing."""
-    if (index.partition_key, index.sort_key) != (setting.table.partition_key, setting.table.sort_key):
-        return 1.0 + there
-    return 1.0 - there if size.least == size.most else 1.0
 
 
 def _index_keys(setting: "TrafficSetting", index: IndexSpec, keys: Masses) -> Masses:

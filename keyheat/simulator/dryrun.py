@@ -73,17 +73,14 @@ def assumptions_of(scenario: Scenario, folder: Path) -> tuple[str, ...]:
 
     No assumptions on items if the load test is unknown or replays a trace.
     """
-    stated = (f"Assumed: {', '.join(scenario.assumed)}, by the scenario's file.",) if scenario.assumed else ()
-    return (*stated, *_of_items(scenario, folder), *_of_the_beginning(scenario))
-
-
-def _of_the_beginning(scenario: Scenario) -> tuple[str, ...]:
-    """Assumptions on the empty table, if items in it would make the load cost more."""
+    stated = [f"Assumed: {', '.join(scenario.assumed)}, by the scenario's file."] if scenario.assumed else []
+    # On the empty table, if items in it would make the load cost more.
     sent = {task.operation for task in scenario.tasks}
     reasons = [FOUND] if "query" in sent else []
     if "put" in sent and scenario.table.sort_key is None and scenario.table.index_attributes:
         reasons.append(REPLACED)
-    return (f"Assumed: the table is empty when the load begins: {'; '.join(reasons)}.",) if reasons else ()
+    empty = [f"Assumed: the table is empty when the load begins: {'; '.join(reasons)}."] if reasons else []
+    return (*stated, *_of_items(scenario, folder), *empty)
 
 
 def _of_items(scenario: Scenario, folder: Path) -> tuple[str, ...]:

@@ -8,10 +8,13 @@ on the answers so far, as that of a writer who adds shards does.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
+from operator import attrgetter
 from typing import Final, Protocol
+
+import numpy as np
 
 from keyheat.model.resources import Cause, Refusal
 from keyheat.simulator.masses import Floats, Masses, most_used
@@ -61,11 +64,12 @@ class KeyHistory:
 
     def add(self, second: int, answer: "FlowAnswer") -> None:
         """Count one flow's second."""
-        flow, uses = answer.flow, answer.uses
-        units = flow.units  # entries in indexes are counted by the keys of those
+        units, uses = answer.flow.units, answer.uses  # entries in indexes are counted by the keys of those
         self.total_units += answer.attempts * units
         if uses is not None:
-            self._add(second, _heats_of_uses(uses, units))
+            items, refused = uses.items, uses.by_partition + uses.by_limits
+            heats = np.array([items * units, refused, (items - refused) * units]).T.tolist()
+            self._add(second, uses.names, heats)
 
     def add_entries(self, second: int, answer: "FlowAnswer", entry: "IndexFlow") -> None:
         """Count what one flow's second writes to an index, or is refused for it, by the index's keys."""
@@ -73,17 +77,20 @@ class KeyHistory:
         self.total_units += answer.attempts * entry.units
         numbers, names = most_used(entry.keys)
         kinds = answer.attempts * entry.units, refused, answer.accepted * entry.units
-        shares = entry.keys.shares[numbers].tolist()
-        heats = [[share * kind for kind in kinds] for share in shares]
-        self._add(second, list(zip(names, heats, strict=True)))
+        heats = [[share * kind for kind in kinds] for share in entry.keys.shares[numbers].tolist()]
+        self._add(second, names, heats)
 
-    def _add(self, second: int, heats: "Sequence[tuple[str, Heat]]") -> None:
+    def _add(self, second: int, names: Sequence[str], heats: Sequence[Heat]) -> None:
         start = second - second % self.window_s
         if start not in self.windows:
             self.close()
             self.windows[start] = {}
-        _add_all(self.windows[start], heats)
-        _add_all(self.run, heats)
+        for into in (self.windows[start], self.run):
+            for name, heat in zip(names, heats, strict=True):
+                kept = into.setdefault(name, [0.0, 0.0, 0.0])
+                kept[0] += heat[0]
+                kept[1] += heat[1]
+                kept[2] += heat[2]
         if len(self.run) > 2 * RUN_KEPT:
             self.run = dict(hottest(self.run, RUN_KEPT))
 
@@ -94,28 +101,9 @@ class KeyHistory:
             self.windows[newest] = dict(hottest(self.windows[newest], WINDOW_KEPT))
 
 
-def _heats_of_uses(uses: KeyUses, units: float) -> list[tuple[str, Heat]]:
-    refused = uses.by_partition + uses.by_limits
-    return [
-        (name, [items * units, throttles, (items - throttles) * units])
-        for name, items, throttles in zip(uses.names, uses.items.tolist(), refused.tolist(), strict=True)
-    ]
-
-
 def hottest(named: dict[str, Heat], k: int, by: int = 0) -> list[tuple[str, Heat]]:
     """Return the top `k` keys by requested units (0), throttles (1) or consumed units (2)."""
     return sorted(named.items(), key=lambda item: (-item[1][by], item[0]))[:k]
-
-
-def _add_all(into: dict[str, Heat], heats: Iterable[tuple[str, Heat]]) -> None:
-    for name, heat in heats:
-        kept = into.get(name)
-        if kept is None:
-            into[name] = heat.copy()
-            continue
-        kept[0] += heat[0]
-        kept[1] += heat[1]
-        kept[2] += heat[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +114,6 @@ class IndexFlow:
     units: float
     """Index units per request of the flow, in the mean: 2 for an entry that moves (a delete and a put)."""
     keys: Masses
-
-
-def ignore(_answer: "FlowAnswer") -> None:
-    """Do nothing: the sender does not depend on answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,26 +136,20 @@ class Flow:
     table: str | None = None  # a companion's name; None: the scenario's table
     poisson: bool = False  # arrivals at random; else evenly spaced
     ours: bool = True  # False: another client's, which this client's record does not hold
-    on_answer: "Callable[[FlowAnswer], None]" = field(default=ignore, compare=False)
+    on_answer: "Callable[[FlowAnswer], None]" = field(default=lambda _answer: None, compare=False)
 
 
 def sent_together(flows: Sequence[Flow]) -> list[tuple[int, ...]]:
     """Group the positions of flows by request: a transaction of two unlike items has two flows."""
+    alike = attrgetter("requests", "direction", "index", "table", "together", "items")
     groups: list[tuple[int, ...]] = []
     for position, flow in enumerate(flows):
-        if groups and len(groups[-1]) == 1 and _are_pair(flows[position - 1], flow):
+        pairs = flow.within and flow.together and flow.items == 1 and position > 0
+        if pairs and len(groups[-1]) == 1 and alike(flows[position - 1]) == alike(flow):
             groups[-1] = position - 1, position
         else:
             groups.append((position,))
     return groups
-
-
-def _are_pair(first: Flow, second: Flow) -> bool:
-    if not (second.within and first.together and second.together and first.items == second.items == 1):
-        return False
-    return all(
-        getattr(first, name) == getattr(second, name) for name in ("requests", "direction", "index", "table")
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,8 +197,11 @@ class Recorded(Traffic):
 
     def peak_per_s(self) -> float:
         """Highest demand on the table or one of its indexes within a second, units."""
-        return max((_most_units(flow) for flows in self.seconds for flow in flows), default=0.0)
-
-
-def _most_units(flow: Flow) -> float:
-    return flow.requests * max((flow.units, *(entry.units for entry in flow.index_writes)))
+        return max(
+            (
+                flow.requests * max([flow.units, *(entry.units for entry in flow.index_writes)])
+                for flows in self.seconds
+                for flow in flows
+            ),
+            default=0.0,
+        )

@@ -51,12 +51,21 @@ def write_run(
 
     The same simulation gives the same files, bit by bit. `notes`: what of the load was not simulated.
     """
+    from keyheat.runs.parquet import THROTTLES_SCHEMA
+    from keyheat.runs.partitions import partitions_table  # pyarrow, which no check needs
+
+    names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
+    throttles = [
+        dict(zip(names, (second * US_PER_S, *row), strict=True))
+        for second, *row in simulation.client.throttles
+    ]
+    record = simulation.model.partition_record()
     files = RunFiles(
         seconds=seconds_table(simulation),
-        throttles=throttles_table(simulation),
+        throttles=THROTTLES_SCHEMA.empty_table().from_pylist(throttles, THROTTLES_SCHEMA),
         keys=_hot_keys(simulation, show=show_keys),
         write_latencies=lambda file: file.write(f"#[{LATENCY}]\n".encode()),
-        partitions=partition_rows(simulation),
+        partitions=partitions_table(record, simulation.started_s, simulation.ended_s),
     )
     RunFolder(folder, manifest_of(simulation, scenario_path, notes)).end(files, {})
 
@@ -67,6 +76,8 @@ def manifest_of(
     """The content of `run.json`; `scenario_path` is where the scenario was read from."""
     scenario, seed, started_s = simulation.scenario, simulation.seed, simulation.started_s
     raw = scenario.model_dump(mode="json")
+    beside = {f"tables.{name}.{what}": number for (name, what), number in simulation.client.beside.items()}
+    counted = {**simulation.counted, **beside}  # by the load test, and requests to the companion tables
     # As it was at the start: what it has become is the evidence's to say.
     table = TableModel(capacity_of(scenario.table), now_s=started_s)
     return {
@@ -84,7 +95,7 @@ def manifest_of(
         "ended_at": time_of(simulation.ended_s),
         "generator": {"bound": False, "checks": [NO_GENERATOR], "missing": list(notes)},
         "totals": _totals(simulation.client),
-        "counted": _counted(simulation),
+        "counted": {name: round(count, 1) for name, count in sorted(counted.items())},
         "timeline": [event.to_json() for event in simulation.log],
     }
 
@@ -154,37 +165,11 @@ def _capacity_facts(model: TableModel, index: str | None) -> dict[str, Any]:
     }
 
 
-def _counted(simulation: Simulation) -> dict[str, float]:
-    """What the load test counts, and requests to the companion tables."""
-    beside = {f"tables.{table}.{what}": number for (table, what), number in simulation.client.beside.items()}
-    return {name: round(count, 1) for name, count in sorted({**simulation.counted, **beside}.items())}
-
-
 def seconds_table(simulation: Simulation) -> "pa.Table":
     """The rows as they stand in `seconds.parquet`: every simulated attempt meets the table."""
-    from keyheat.runs.parquet import SECONDS_SCHEMA  # pyarrow, which no check needs
+    from keyheat.runs.parquet import SECONDS_SCHEMA
 
     names = SECONDS_SCHEMA.names
     return SECONDS_SCHEMA.empty_table().from_pylist(
         [dict(zip(names, (*row, 0), strict=True)) for row in simulation.client.seconds], SECONDS_SCHEMA
     )
-
-
-def throttles_table(simulation: Simulation) -> "pa.Table":
-    """The rows as they stand in `throttles.parquet`, each for the attempts of one second that are alike."""
-    from keyheat.runs.parquet import THROTTLES_SCHEMA
-
-    names = ("at", "index", "direction", "reason", "operation", "key", "units", "count")
-    rows = [
-        dict(zip(names, (second * US_PER_S, *row), strict=True))
-        for second, *row in simulation.client.throttles
-    ]
-    return THROTTLES_SCHEMA.empty_table().from_pylist(rows, THROTTLES_SCHEMA)
-
-
-def partition_rows(simulation: Simulation) -> "pa.Table":
-    """What each partition of the scenario's own table served and refused."""
-    from keyheat.runs.partitions import partitions_table
-
-    record = simulation.model.partition_record()
-    return partitions_table(record, simulation.started_s, simulation.ended_s)

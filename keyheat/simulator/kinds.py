@@ -5,7 +5,6 @@ LoadTest (plain values) --this second--> TaskFlows of each user class --> Flow, 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from math import fsum
 from typing import Any, Final
@@ -22,9 +21,10 @@ from keyheat.simulator.cost import (
     item_units,
     moved,
     own_units,
+    put_sizes,
     put_units,
-    read_sizes,
     replacing_units,
+    sizes_in,
     write_sizes,
 )
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
@@ -86,7 +86,12 @@ class UserTasks:
         return tasks
 
     def _task(self, task: Task) -> TaskFlows:
-        kinds = [kind for each in task.kinds if (kind := self._now(each)).times > 0]
+        at_s, kinds = self._setting.at_s, []
+        for kind in task.kinds:  # it may begin or end in this second
+            until_s = at_s + 1.0 if kind.until_s is None else min(at_s + 1.0, kind.until_s)
+            share = max(0.0, until_s - max(at_s, kind.from_s))
+            if kind.times * share > 0:
+                kinds.append(kind if share == 1.0 else replace(kind, times=kind.times * share))
         if self._cache is None and not any(kind.if_missing for kind in kinds):
             return TaskFlows(list(self._all(kinds)), task.weight)
         reads = [kind for kind in kinds if kind.what in READS and kind.key == PATTERN]
@@ -98,13 +103,6 @@ class UserTasks:
         ]
         flows += self._all(kind for kind in kinds if kind not in reads and not kind.if_missing)
         return TaskFlows(flows, task.weight, spared)
-
-    def _now(self, kind: RequestKind) -> RequestKind:
-        """The kind as often as it is sent in this second: it may begin or end in it."""
-        at_s = self._setting.at_s
-        until_s = at_s + 1.0 if kind.until_s is None else min(at_s + 1.0, kind.until_s)
-        share = max(0.0, until_s - max(at_s, kind.from_s))
-        return kind if share == 1.0 else replace(kind, times=kind.times * share)
 
     def _filling(self, reads: Sequence[RequestKind]) -> tuple[list[Flow], float]:
         """Reads that leave an item where there was none; and how many of them a cache answers."""
@@ -216,11 +214,11 @@ class UserTasks:
 
     def _get(self, kind: RequestKind, keys: Masses, there: float) -> Flow:
         load, consistent = self._setting.load, kind.consistent
-        nothing = 1.0 if consistent else limits.EVENTUAL_READ_FACTOR
+        factor = 1.0 if consistent else limits.EVENTUAL_READ_FACTOR  # and a read of nothing costs as much
         return self._read_flow(
             kind, keys,
-            units=there * load.mean_read_units(consistent=consistent) + (1 - there) * nothing,
-            sizes=read_sizes(load.item_size(), consistent=consistent) if there == 1.0 else (),
+            units=there * load.mean_read_units(consistent=consistent) + (1 - there) * factor,
+            sizes=sizes_in(load.item_size(), limits.READ_UNIT_BYTES, factor, 0.0) if there == 1.0 else (),
         )  # fmt: skip
 
     def _query(self, kind: RequestKind, keys: Masses, of: Written | None) -> Flow:
@@ -251,11 +249,8 @@ class UserTasks:
         by_key, taken = kind.alone and not kind.key.written, 1.0 if kind.key.written else 0.0
         if by_key:
             taken = self._setting.written(keys).there(self._setting.coming)
-        flows = (
-            replace(self._put(kind, keys, new=True), requests=1 - taken),
-            self._failing(kind, keys, taken, by_key=by_key),
-        )
-        return [flow for flow in flows if flow.requests]
+        new = replace(self._put(kind, keys, new=True), requests=1 - taken)
+        return [flow for flow in (new, self._failing(kind, keys, taken, by_key=by_key)) if flow.requests]
 
     def _put(self, kind: RequestKind, keys: Masses, *, new: bool = False) -> Flow:
         """A put, with its index entries; where the partition key alone names an item, it may replace one."""
@@ -266,16 +261,16 @@ class UserTasks:
         lists = [written, *(setting.written(each.keys) for each in writes)]
         if any(each.of_drawn_key for _name, each in kind.attributes):
             lists.append(setting.written(setting.keys))
+
+        def on_answer(answer: FlowAnswer) -> None:
+            for each in {id(each): each for each in lists}.values():
+                each.on_answer(answer)
+
         return self._write(
             kind, keys, put_units(setting.table, size, there),
-            sizes=self._sizes(size, there), index_writes=writes,
-            on_answer=partial(_note_answer, {id(each): each for each in lists}.values()),
+            sizes=put_sizes(setting.table, size, there), index_writes=writes,
+            on_answer=on_answer,
         )  # fmt: skip
-
-    def _sizes(self, size: ItemSize, there: float = 0.0) -> tuple[tuple[float, float], ...]:
-        """What puts of each size cost, the entries of local indexes among them."""
-        local, sizes = put_units(self._setting.table, size) - item_units(size), write_sizes(size, there)
-        return tuple((units + local, share) for units, share in sizes) if local else sizes
 
     def _failing(self, kind: RequestKind, keys: Masses, times: float, *, by_key: bool) -> Flow:
         """A put on a key that has an item: it costs what replacing it would, and no index entries."""
@@ -302,7 +297,7 @@ class UserTasks:
             written.items -= answer.accepted
 
         return self._write(
-            kind, keys, put_units(setting.table, size), sizes=self._sizes(size),
+            kind, keys, put_units(setting.table, size), sizes=put_sizes(setting.table, size),
             within="random" if setting.table.sort_key else "point",
             index_writes=tuple(entries(setting, keys, size)), on_answer=on_answer,
         )  # fmt: skip
@@ -361,15 +356,8 @@ class UserTasks:
         self, kinds: Sequence[RequestKind], keys: Masses, count: float
     ) -> Callable[[FlowAnswer], None]:
         written, counts, first = self._setting.written(keys), self._setting.counts, kinds[0]
-        adds = {"put": 1, "delete": -1}  # items, of new keys
-        more = (
-            fsum(
-                kind.items * adds.get(kind.what, 0)
-                for kind in kinds
-                if not (kind.what == "put" and kind.key.written)
-            )
-            / count
-        )
+        new = (kind for kind in kinds if not (kind.what == "put" and kind.key.written))
+        more = fsum(kind.items * {"put": 1, "delete": -1}.get(kind.what, 0) for kind in new) / count
 
         def on_answer(answer: FlowAnswer) -> None:
             written.items += answer.accepted * more
@@ -379,8 +367,3 @@ class UserTasks:
                 counts[f"transactions.{what}"] += answer.conflicts
 
         return on_answer
-
-
-def _note_answer(written: Iterable[Written], answer: FlowAnswer) -> None:
-    for each in written:
-        each.on_answer(answer)

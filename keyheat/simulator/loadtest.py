@@ -58,11 +58,6 @@ def even_law(texts: Sequence[str]) -> KeyLaw:
     return KeyLaw(texts=shares, family=family_of(texts[0]))
 
 
-def sharded_law(shards: int) -> KeyLaw:
-    """What the pattern draws, on that many shards."""
-    return PATTERN if shards == 1 else even_law(shard_keys(KEY, shards))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexKey:
     """A key attribute of a global index, as items have it."""
@@ -245,7 +240,8 @@ class _Kinds:
     """The requests of each operation that a scenario can list."""
 
     def __init__(self, scenario: Scenario, shards: int) -> None:
-        self._scenario, self._table, self._new = scenario, scenario.table, sharded_law(shards)
+        self._scenario, self._table = scenario, scenario.table
+        self._new = PATTERN if shards == 1 else even_law(shard_keys(KEY, shards))
         sent = {spec.operation for spec in scenario.tasks if spec.share}
         self._remembers = bool(sent & WRITERS)  # whether users come back to items that they wrote
         self._alone = self._table.sort_key is None

@@ -123,46 +123,36 @@ def masses_of(pattern: KeyPattern, *, at_s: float = 0.0) -> Masses:
 def _of_law(pattern: KeyPattern, at_s: float) -> Masses:
     """The masses of a pattern that stays the same. A search simulates one scenario many times, and to hash a
     hundred thousand keys takes as long as a minute of their load."""
-    count, spelt, parts, even = _law(pattern, at_s, MOST_NAMED)
-    return _placed(count, spelt, parts, even=even, distinct=float(getattr(pattern, "keys", np.inf)))
+    even = 0.0  # part of all
+    match pattern:
+        case Uniform(keys=keys, prefix=prefix):
+            parts, name = np.full(keys if keys <= MOST_NAMED else 0, 1 / keys), _numbered(prefix)
+            even = 0.0 if len(parts) else 1.0
+        case HotKeys(share=share, others=others):
+            hot, name = pattern.hot_keys or 1, pattern.hot_name
+            parts = np.full(hot, share / hot)
+            if hot + others > MOST_NAMED:
+                even = 1.0 - share
+            else:
+                other = _numbered(pattern.prefix)
+                parts = np.concatenate([parts, np.full(others, (1.0 - share) / others)])
+                name = lambda n: pattern.hot_name(n) if n < hot else other(n - hot)  # noqa: E731
+        case Zipf(exponent=exponent, keys=keys, prefix=prefix):
+            named, name = min(keys, MOST_NAMED), _numbered(prefix)
+            parts = np.arange(1, named + 1, dtype=np.float64) ** -exponent * pattern.share(1)
+            even = max(0.0, 1.0 - float(parts.sum())) if named < keys else 0.0
+        case Weighted(names=names, weights=weights):
+            parts, name = np.array(weights, np.float64), names.__getitem__
+            parts = parts / parts.sum()
+        case DateKey(day_s=day_s):
+            key = pattern.period(int(at_s // day_s))
+            parts, name = np.ones(1), lambda _number: key
+        case _:
+            raise TypeError(f"{type(pattern).__name__} does not say how often each key is used")
+    return _placed(len(parts), name, parts, even=even, distinct=float(getattr(pattern, "keys", np.inf)))
 
 
 Spelt = Callable[[int], str]
-Law = tuple[int, Spelt, Floats, float]
-"""How many keys are named; the name of each; their parts, in proportion; and the even part of all."""
-
-
-def _law(pattern: KeyPattern, at_s: float, most: int) -> Law:
-    match pattern:
-        case Uniform(keys=keys, prefix=prefix):
-            named = keys if keys <= most else 0
-            return named, _numbered(prefix), np.full(named, 1 / keys), 0.0 if named else 1.0
-        case HotKeys():
-            return _hot_and_others(pattern, most)
-        case Zipf(exponent=exponent, keys=keys, prefix=prefix):
-            named = min(keys, most)
-            parts = np.arange(1, named + 1, dtype=np.float64) ** -exponent * pattern.share(1)
-            even = max(0.0, 1.0 - float(parts.sum())) if named < keys else 0.0
-            return named, _numbered(prefix), parts, even
-        case Weighted(names=names, weights=weights):
-            parts = np.array(weights, np.float64)
-            return len(names), names.__getitem__, parts / parts.sum(), 0.0
-        case DateKey(day_s=day_s):
-            key = pattern.period(int(at_s // day_s))
-            return 1, lambda _number: key, np.ones(1), 0.0
-        case _:
-            raise TypeError(f"{type(pattern).__name__} does not say how often each key is used")
-
-
-def _hot_and_others(pattern: HotKeys, most: int) -> Law:
-    """The hot keys first, then the others; others too many to name are even."""
-    hot, others, share = pattern.hot_keys or 1, pattern.others, pattern.share
-    parts = np.full(hot, share / hot)
-    if hot + others > most:
-        return hot, pattern.hot_name, parts, 1.0 - share
-    other = _numbered(pattern.prefix)
-    parts = np.concatenate([parts, np.full(others, (1.0 - share) / others)])
-    return len(parts), lambda n: pattern.hot_name(n) if n < hot else other(n - hot), parts, 0.0
 
 
 def _numbered(prefix: str) -> Spelt:
@@ -217,22 +207,14 @@ class _Edges:
 
 
 class PartitionShares:
-    """The shares of the partitions of one resource, worked out again only after a split."""
+    """The shares of the partitions of one resource, until one of them splits."""
 
-    __slots__ = ("_edges", "_points", "_top", "boundaries")
-
-    def __init__(self) -> None:
-        self.boundaries: tuple[bytes, ...] = ()  # where the partitions begin, the first one excepted
-        self._points = np.empty(0, np.uint64)  # of the boundaries, on the line of keys
+    def __init__(self, boundaries: tuple[bytes, ...] = ()) -> None:
+        """`boundaries` are where the partitions begin, the first one excepted."""
+        self.boundaries = boundaries
+        self._points = np.array([point(at) for at in boundaries], np.uint64)  # on the line of keys
         self._edges: WeakKeyDictionary[Masses, _Edges] = WeakKeyDictionary()
         self._top: WeakKeyDictionary[Masses, TopKeys] = WeakKeyDictionary()
-
-    def set_boundaries(self, boundaries: tuple[bytes, ...]) -> None:
-        """Say where the partitions begin, the first one excepted."""
-        self.boundaries = boundaries
-        self._points = np.array([point(at) for at in boundaries], np.uint64)
-        self._edges.clear()
-        self._top.clear()
 
     def of(self, masses: Masses) -> Floats:
         """The part of the requests that falls on each partition, in key order."""
@@ -250,10 +232,12 @@ class PartitionShares:
         is_named = rng.random(count) * (named + even) < named
         hashes = np.empty(count, np.uint64)
         below = np.zeros(count)
-        keys, below[is_named] = _keys_at(
-            masses, edges.cumulative, edges.named[first] + places[is_named] * named
-        )
-        hashes[is_named] = masses.points[keys]
+        at = edges.named[first] + places[is_named] * named  # of the named mass
+        if len(at):
+            keys = np.searchsorted(edges.cumulative, at, side="right") - 1
+            keys = np.clip(keys, 0, len(masses.points) - 1)
+            within = (at - edges.cumulative[keys]) / masses.shares[keys]  # the key's own mass
+            hashes[is_named], below[is_named] = masses.points[keys], np.clip(within, 0.0, 1.0 - 2.0**-53)
         spread = (edges.even[first] + places[~is_named] * even) / (masses.even or 1.0)
         hashes[~is_named] = np.minimum(spread, 1.0 - 2.0**-53) * WHOLE
         below[~is_named] = rng.random(int((~is_named).sum()))
@@ -290,15 +274,6 @@ class PartitionShares:
         return edges
 
 
-def _keys_at(masses: Masses, cumulative: Floats, places: Floats) -> tuple[Places, Floats]:
-    """The named key at each place of the named mass, and how far into the key's own mass the place is."""
-    if not len(places):
-        return np.empty(0, np.int64), places
-    keys = np.searchsorted(cumulative, places, side="right") - 1
-    keys = np.clip(keys, 0, len(masses.points) - 1)
-    return keys, np.clip((places - cumulative[keys]) / masses.shares[keys], 0.0, 1.0 - 2.0**-53)
-
-
 def _below_sort_key(masses: Masses, sort_key: bytes) -> float:
     """The part of one key's items that lies below a boundary inside its collection."""
     if not sort_key or masses.within == "rising":  # what is written next is above all that was
@@ -325,8 +300,6 @@ class TableShares:
     `names_keys`: whether answers say what the most used keys asked for, which takes a sixth of the time.
     """
 
-    __slots__ = ("_shares", "model", "names_keys")
-
     def __init__(self, model: "TableModel", *, names_keys: bool = True) -> None:
         self.model = model
         self.names_keys = names_keys
@@ -338,8 +311,6 @@ class TableShares:
         count = len(resource.partitions)
         cached = self._shares.get(index)
         if cached is None or cached[:2] != (resource, count):
-            shares = PartitionShares() if cached is None else cached[2]
-            shares.set_boundaries(resource.partitions.boundaries)
-            self._shares[index] = (resource, count, shares)
-            return shares
+            cached = resource, count, PartitionShares(resource.partitions.boundaries)
+            self._shares[index] = cached
         return cached[2]

@@ -168,7 +168,22 @@ class RequestQueue:
         ]
 
     def _answer(self, seen: _Seen) -> FlowAnswer:
-        return _answer_of(self._tables[seen.flow.table or self._own_table], seen)
+        """Sum up the items of one flow."""
+        accepted = [op for op, refusal in seen.items if refusal is None]
+        index_units: dict[str, float] = {}
+        for op in accepted:
+            for entry in op.index_writes:
+                index_units[entry.index] = index_units.get(entry.index, 0.0) + entry.units
+        return FlowAnswer(
+            flow=seen.flow,
+            attempts=len(seen.items),
+            accepted=len(accepted),
+            units=sum(op.units for op in accepted),
+            index_units=index_units,
+            refused=Refused((each.index, each.cause) for _op, each in seen.items if each is not None),
+            uses=_uses(self._tables[seen.flow.table or self._own_table], seen),
+            conflicts=seen.conflicts,
+        )
 
     def _at(self, at_s: float, due: _Request | _Client) -> None:
         self._number += 1
@@ -311,26 +326,6 @@ def _ops_of(table: TableShares, flow: Flow, count: int, now_s: float, rng: np.ra
         )
         for number, (position, size) in enumerate(zip(positions, units.tolist(), strict=True))
     ]
-
-
-def _answer_of(table: TableShares, seen: _Seen) -> FlowAnswer:
-    """Sum up the items of one flow."""
-    refused = Refused((refusal.index, refusal.cause) for _op, refusal in seen.items if refusal is not None)
-    accepted = [op for op, refusal in seen.items if refusal is None]
-    index_units: dict[str, float] = {}
-    for op in accepted:
-        for entry in op.index_writes:
-            index_units[entry.index] = index_units.get(entry.index, 0.0) + entry.units
-    return FlowAnswer(
-        flow=seen.flow,
-        attempts=len(seen.items),
-        accepted=len(accepted),
-        units=sum(op.units for op in accepted),
-        index_units=index_units,
-        refused=refused,
-        uses=_uses(table, seen),
-        conflicts=seen.conflicts,
-    )
 
 
 def _uses(table: TableShares, seen: _Seen) -> KeyUses | None:

@@ -11,16 +11,131 @@
 Larger numbers of shards or units hold, and smaller demands do. A step may be simulated or loaded.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from math import ceil, log, log2, sqrt
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil, inf, log, log2, sqrt
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from keyheat.model.behaviour import DEFAULT
+from keyheat.model.limits import MINUTE_S
+from keyheat.model.meter import LaneMeter
+from keyheat.model.resources import Cause
 from keyheat.runs.formats import Verdict
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import LimitHit, SimulationOutcome
 from keyheat.words import Direction
+
+if TYPE_CHECKING:
+    from keyheat.simulator.simulate import Simulation
+
+STEADY: Final = replace(
+    DEFAULT,
+    burst_s=1.0,
+    burst_floor_units=0.0,
+    nodes_below_units_per_s=0.0,
+    index_buffer_units=0.0,
+)
+"""A table that has spent what it had saved: what it then serves, it serves for ever. DynamoDB gives saved
+capacity on a best effort only, so it is not to be planned with:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html"""
+
+
+SPENT: Final = replace(STEADY, burst_at_start_share=0.0)
+"""The same without the one second that its buckets begin with: a demand above what is provisioned shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitHit:
+    """A limit that throttled: its resource, direction, cause and events."""
+
+    index: str | None  # None: the table itself
+    direction: Direction
+    cause: Cause
+    events: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationOutcome:
+    """A simulated run in numbers. Rates are means over the run."""
+
+    seed: int
+    seconds: float
+    loaded_s: int  # seconds in which anything was sent
+    attempts: Mapping[Direction, int]
+    throttled: Mapping[Direction, int]
+    accepted_per_s: Mapping[tuple[str | None, Direction], float]
+    """Units per second that were consumed, by index (None: the table itself) and direction."""
+    limits: tuple[LimitHit, ...]
+    """What throttled, the most frequent first."""
+    going_on_per_s: Mapping[tuple[str | None, Direction], float] = field(default_factory=dict)
+    """The units of the busier half: of an incident that is replayed, without the calm beside it. Of simulated
+    runs only."""
+
+    def share(self, direction: Direction | None = None) -> float:
+        """Throttled attempts as a share of all, of one direction or of both; 0 where nothing was sent."""
+        sides = list(Direction) if direction is None else [direction]
+        attempts = sum(self.attempts.get(side, 0) for side in sides)
+        return sum(self.throttled.get(side, 0) for side in sides) / attempts if attempts else 0.0
+
+    def consumed_per_s(self, direction: Direction) -> float:
+        """Units per second of the table and all its indexes."""
+        return sum(rate for (_index, side), rate in self.accepted_per_s.items() if side is direction)
+
+    @property
+    def while_loaded_per_s(self) -> dict[Direction, float]:
+        """Units per second of the table and all its indexes in the seconds in which anything was sent."""
+        seconds = self.seconds / self.loaded_s if self.loaded_s else 0.0
+        return {side: self.consumed_per_s(side) * seconds for side in Direction}
+
+    @property
+    def going_on_in_all_per_s(self) -> dict[Direction, float]:
+        """Units per second of the table and all its indexes in the busier half."""
+        busier = replace(self, accepted_per_s=self.going_on_per_s)
+        return {side: busier.consumed_per_s(side) for side in Direction}
+
+
+def halves_of(start_s: float, end_s: float) -> list[tuple[float, float]]:
+    """Return both halves of a run, parted at a whole minute; a short run is one."""
+    half_s = ceil((start_s + end_s) / 2 / MINUTE_S) * MINUTE_S
+    return [(start_s, half_s), (half_s, end_s)] if end_s - half_s >= MINUTE_S else [(start_s, end_s)]
+
+
+def outcome_of(simulation: "Simulation") -> SimulationOutcome:
+    """The numbers of a simulated run, of the scenario's own table."""
+    model, client = simulation.model, simulation.client
+    seconds = simulation.ended_s - simulation.started_s
+    accepted_per_s, going_on_per_s, limits = {}, {}, []
+    for index in (None, *model.index_names):
+        for meter in (model.resource(index).read.meter, model.resource(index).write.meter):
+            side = meter.direction
+            accepted_per_s[index, side] = (
+                sum(tally.sum for tally in meter.consumed_by_minute().values()) / seconds
+            )
+            going_on_per_s[index, side] = _going_on_per_s(meter, simulation.started_s, simulation.ended_s)
+            for cause, tallies in meter.throttles_by_minute().items():
+                if events := round(sum(tally.sum for tally in tallies.values())):
+                    limits.append(LimitHit(index=index, direction=side, cause=cause, events=events))
+    return SimulationOutcome(
+        seed=simulation.seed,
+        seconds=seconds,
+        loaded_s=client.loaded_s,
+        attempts=dict(client.attempts),
+        throttled=dict(client.throttled),
+        accepted_per_s=accepted_per_s,
+        going_on_per_s=going_on_per_s,
+        limits=tuple(sorted(limits, key=lambda limit: -limit.events)),
+    )
+
+
+def _going_on_per_s(meter: LaneMeter, started_s: float, ended_s: float) -> float:
+    by_minute = meter.consumed_by_minute()
+
+    def mean_per_s(start_s: float, end_s: float) -> float:
+        minutes = range(int(start_s) // MINUTE_S, ceil(end_s / MINUTE_S))
+        return sum(by_minute[minute].sum for minute in minutes if minute in by_minute) / (end_s - start_s)
+
+    return max(mean_per_s(*half) for half in halves_of(started_s, ended_s))
+
 
 State = Literal["carried", "limited", "generator", "undecided"]
 """carried: hardly a throttle; limited: throttled, or served from burst; generator: the load generator was the
@@ -112,7 +227,7 @@ class Tries:
 
     measure: Measure
     within: Range
-    most_steps: int | None = None  # None: as many as it takes
+    most_steps: float = inf
     neighbours: bool = False
     is_vain: Callable[[Step], bool] = lambda step: step.state != "limited"
     """Return whether no larger number would hold either."""
@@ -121,40 +236,33 @@ class Tries:
     def holds(self, value: float, seeds: int = 1, *, with_next: bool = False) -> bool:
         """Return whether a number holds with each of `seeds` seeds; a failure skips the rest."""
         values = (value, value + 1) if with_next and 1 < value < self.within.most else (value,)
-        return all(self._holds_with(number, seed) for seed in range(seeds) for number in values)
+        return all(self._step(number, seed).holds for seed in range(seeds) for number in values)
 
-    def _holds_with(self, value: float, seed: int) -> bool:
+    def _step(self, value: float, seed: int) -> Step:
         tried = [step for step in self.steps if step.value == value]
         if seed == len(tried):
             tried.append(self.measure(value, seed))
             self.steps.append(tried[-1])
-        return tried[seed].holds
+        return tried[seed]
 
     def edge(self) -> tuple[float | None, float | None]:
         """Return the last number that holds with two seeds, and the first that fails; either may be None."""
         good, bad = self._bracket(self.within.start)
         while good is not None:
-            while bad is not None and (middle := self._middle(good, bad)) is not None:
+            # One step is kept for the answer's second seed.
+            while bad is not None and len(self.steps) < self.most_steps - 1:
+                if (middle := self.within.between(good, bad)) is None:
+                    break
                 good, bad = (middle, bad) if self.holds(middle) else (good, middle)
             if self.neighbours:
                 numbers = range(int(good), int(self.within.most) + 1)
                 return next((n for n in numbers if self.holds(n, seeds=2, with_next=True)), good), bad
-            if self._is_spent or self.holds(good, seeds=2):
+            if len(self.steps) >= self.most_steps or self.holds(good, seeds=2):
                 break
             bad, good = good, self._easier_that_holds(good)
             if good is None:
                 good, bad = self._bracket(bad)
         return good, bad
-
-    @property
-    def _is_spent(self) -> bool:
-        return self.most_steps is not None and len(self.steps) >= self.most_steps
-
-    def _middle(self, good: float, bad: float) -> float | None:
-        """The next number to try; one step is kept for the answer's second seed."""
-        if self.most_steps is not None and len(self.steps) >= self.most_steps - 1:
-            return None
-        return self.within.between(good, bad)
 
     def _bracket(self, value: float) -> tuple[float | None, float | None]:
         """Find a number that holds and one that fails, by doubling or halving."""

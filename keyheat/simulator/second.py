@@ -2,7 +2,7 @@
 
     held at the start + what is earned in the second = what a bucket can serve in it
 
-The requests of a second arrive evenly, so whatever refuses some of them thins them all alike (`limits.py`).
+The requests of a second arrive evenly, so whatever refuses some of them thins them all alike (`demand.py`).
 The few requests of a quiet second, transactions that may meet, and the requests of clients that retry are
 asked one by one (`requests.py`).
 """
@@ -20,11 +20,10 @@ from keyheat.model.bucket import Bucket
 from keyheat.model.resources import Cause, Refusal
 from keyheat.model.retries import CLIENTS, NONE, RetryPolicy
 from keyheat.model.table import TableModel
-from keyheat.simulator.demand import Demand, FlowArrivals, FlowDemand, demand_of, rounded
-from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, Refused
-from keyheat.simulator.limits import SECOND_S, Passing, Prices, entries_of, room
+from keyheat.simulator.demand import SECOND_S, Demand, FlowDemand, Passing, Prices, demand_of, room
+from keyheat.simulator.flow import Flow, FlowAnswer, KeyUses, Refused, sent_together
 from keyheat.simulator.masses import Floats, Masses, PartitionShares, TableShares
-from keyheat.simulator.requests import RequestQueue, RetryTally
+from keyheat.simulator.requests import RequestQueue
 from keyheat.words import Direction
 
 FEW_ITEMS: Final = 32
@@ -36,11 +35,26 @@ FULL_UNITS: Final = 0.5
 class _Table:
     """State of one table from second to second."""
 
-    __slots__ = ("_prices", "_rng", "arrivals", "shares")
-
     def __init__(self, shares: TableShares, rng: np.random.Generator) -> None:
-        self.shares, self._rng = shares, rng
-        self.arrivals, self._prices = FlowArrivals(rng), Prices()
+        self.shares, self._rng, self._prices = shares, rng, Prices()
+        self._remainders: dict[tuple[int, str], float] = {}
+
+    def arrivals(self, flows: Sequence[Flow]) -> list[int]:
+        """Whole requests of each flow in a second: at random, or evenly with the remainder kept.
+
+        Flows of one second and the next match by place and operation.
+        """
+        counts: list[int] = []
+        for positions in sent_together(flows):
+            flow = flows[positions[0]]
+            if flow.poisson:
+                whole = int(self._rng.poisson(flow.requests))
+            else:
+                due = flow.requests + self._remainders.get((positions[0], flow.operation), 0.0)
+                whole = int(due + 1e-9)
+                self._remainders[positions[0], flow.operation] = due - whole
+            counts += [whole] * len(positions)
+        return counts
 
     def serve(self, flows: Sequence[Flow], requests: Sequence[int], now_s: float) -> list[FlowAnswer]:
         """Serve the requests of each flow within the second that begins now."""
@@ -48,7 +62,7 @@ class _Table:
         for direction in Direction:  # writes come last: what reads were refused may have split a partition
             demand = demand_of(self.shares, direction, flows, requests, self._rng)
             if demand is not None:
-                passing = self._prices.passing(demand, room(demand.buckets, now_s), now_s)
+                passing = self._prices.passing(demand, now_s)
                 answers |= _Booking(demand, passing, now_s, self._rng).answers()
         return [answers[position] for position in range(len(flows))]
 
@@ -72,14 +86,13 @@ class SimulatedTables:
         transaction_s: float = 0.0,
         names_keys: bool = True,
     ) -> None:
-        self.models, self._own_table, self._retrying = models, own_table, policy is not None
-        self._transaction_s = transaction_s
+        self._own_table, self._retrying, self._transaction_s = own_table, policy is not None, transaction_s
         shares = {name: TableShares(model, names_keys=names_keys) for name, model in models.items()}
         self._tables = {
             name: _Table(each, np.random.default_rng((seed, number)))
             for number, (name, each) in enumerate(shares.items())
         }
-        self._queue = RequestQueue(
+        self.queue = RequestQueue(
             shares,
             own_table=own_table,
             policy=policy or NONE,
@@ -89,16 +102,6 @@ class SimulatedTables:
             transaction_s=transaction_s,
         )
 
-    @property
-    def tally(self) -> RetryTally:
-        """Results of the requests that were admitted one by one."""
-        return self._queue.tally
-
-    @property
-    def under_way(self) -> int:
-        """Requests that are neither accepted nor given up."""
-        return self._queue.under_way
-
     def second(self, flows: Sequence[Flow], now_s: float) -> list[FlowAnswer]:
         """All that happens in the second that begins at `now_s`: answers to the flows, in their order, then
         what became of requests of earlier seconds that were sent again. Tables without flows grow, too."""
@@ -107,21 +110,16 @@ class SimulatedTables:
             table.shares.model.advance(now_s)
             positions = [at for at, flow in enumerate(flows) if (flow.table or self._own_table) == name]
             mine = [flows[at] for at in positions]
-            counts = table.arrivals.in_second(mine)
-            if self._one_by_one(mine, counts):
-                self._queue.arrive(name, mine, positions, counts, now_s)
+            counts = table.arrivals(mine)
+            items = sum(count * flow.items for count, flow in zip(counts, mine, strict=True))
+            may_meet = self._transaction_s and any(flow.together for flow in mine)
+            if self._retrying or may_meet or items <= FEW_ITEMS:
+                self.queue.arrive(name, mine, positions, counts, now_s)
             else:
                 answers |= dict(zip(positions, table.serve(mine, counts, now_s), strict=True))
-        now, later = self._queue.second(now_s)
+        now, later = self.queue.second(now_s)
         answers |= now
         return [answers[position] for position in range(len(flows))] + later
-
-    def _one_by_one(self, flows: Sequence[Flow], counts: Sequence[int]) -> bool:
-        """Return whether to admit each request by itself: with retries, with transactions that may conflict,
-        and in a quiet second."""
-        if self._retrying or (self._transaction_s and any(flow.together for flow in flows)):
-            return True
-        return sum(count * flow.items for count, flow in zip(counts, flows, strict=True)) <= FEW_ITEMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +165,14 @@ class _Booking:
 
     def _accepted(self) -> Floats:
         """Whole accepted items of each row on each partition; of a transaction, all items or none."""
-        accepted, requests = rounded(self.passing.accepted, self.rng), dict[int, int]()
+        accepted, requests = _rounded(self.passing.accepted, self.rng), dict[int, int]()
         for number, due in enumerate(self.demand.flows):
             if not due.flow.together:
                 continue
             rows = self.demand.owners == number
             mean = self.passing.accepted[rows]
             total = float(mean.sum())
-            drawn = min(due.requests, int(rounded(np.array([total / due.flow.items]), self.rng)[0]))
+            drawn = min(due.requests, int(_rounded(np.array([total / due.flow.items]), self.rng)[0]))
             first = due.position if due.partner is None else min(due.position, due.partner)
             items = requests.setdefault(first, drawn) * due.flow.items
             parts = mean.ravel() / max(total, 1e-12)
@@ -219,8 +217,16 @@ class _Booking:
             index_units[entry.index] += entry.units * accepted  # type: ignore[assignment]
             meter = self.demand.table.model.resource(entry.index).write.meter
             meter.accepted_many(accepted, accepted * entry.units, self.now_s)
+        cancelled = due.requests - accepted // due.flow.items
+        if due.partner is not None and due.flow.within:
+            throttled = 0  # they are those of the flow before
+        elif due.flow.items == 1 or due.flow.together:
+            throttled = cancelled
+        else:  # of batches only those whose every item was
+            chance = (1.0 - accepted / due.items) ** due.flow.items if due.items else 0.0
+            throttled = int(self.rng.binomial(due.requests, chance))
         minutes = self.demand.table.model.minutes
-        minutes.throttled_request(due.flow.operation, self.now_s, self._throttled_requests(due, accepted))
+        minutes.throttled_request(due.flow.operation, self.now_s, throttled)
         refused = self._refused(due, fate, accepted)
         return FlowAnswer(
             flow=due.flow,
@@ -232,16 +238,6 @@ class _Booking:
             uses=self._uses(due, fate),
         )
 
-    def _throttled_requests(self, due: FlowDemand, accepted: int) -> int:
-        """API calls that count as throttled: of batches only those whose every item was."""
-        items = due.flow.items
-        if due.partner is not None and due.flow.within:
-            return 0  # they are those of the flow before
-        if items == 1 or due.flow.together:
-            return due.requests - accepted // items
-        chance = (1.0 - accepted / due.items) ** items if due.items else 0.0
-        return int(self.rng.binomial(due.requests, chance))
-
     def _refused(self, due: FlowDemand, fate: _Fate, accepted: int) -> Refused:
         """Return throttled items by the reason that the client gets; each refusing limit counts the event."""
         count, total = due.items - accepted, sum(fate.throttled.values())
@@ -249,7 +245,7 @@ class _Booking:
             cancelled = due.requests - accepted // due.flow.items
             mean = max(1e-12, due.requests - float(fate.accepted.sum()) / due.flow.items)
             least = cancelled if due.partner is None else 0  # else the other item may be to blame
-            count = max(least, int(rounded(np.array([cancelled * total / mean]), self.rng)[0]))
+            count = max(least, int(_rounded(np.array([cancelled * total / mean]), self.rng)[0]))
         if not count or not total:
             return Counter()
         drawn = self.rng.multinomial(count, np.array([*fate.throttled.values()]) / total).tolist()
@@ -310,7 +306,7 @@ class _Booking:
             resource, shares = demand.table.model.resource(name), demand.table.shares(name)
             full = room(stage.buckets, self.now_s) < FULL_UNITS
             resource.partitions.missed(Direction.WRITE, (full * (count / max(1, full.sum()))).tolist())
-            entries = [(each.items, entry.keys) for each in demand.flows for entry in entries_of(each, name)]
+            entries = [(each.items, entry.keys) for each in demand.flows for entry in each.entries(name)]
             weights = np.array([items * shares.of(keys) for items, keys in entries])
             for number in np.flatnonzero(full)[::-1].tolist():
                 drawn = partial(self._drawn, shares, [keys for _items, keys in entries], weights, number)
@@ -332,3 +328,9 @@ def _spend(buckets: Sequence[Bucket], units: Floats, now_s: float) -> None:
     for bucket, used in zip(buckets, units.tolist(), strict=True):
         if used:
             bucket.drain(used, now_s, SECOND_S)
+
+
+def _rounded(values: Floats, rng: np.random.Generator) -> Floats:
+    """Whole numbers that are the values in the mean: the fraction is the chance of one more."""
+    whole = np.floor(values)
+    return whole + (rng.random(values.shape) < values - whole)

@@ -282,14 +282,9 @@ class TrafficSetting:
 
     def _drawn(self) -> Masses:
         if isinstance(self._pattern, TraceKeys):
-            return masses_of_shares(_used(self._pattern))
+            rows = read_trace(self._pattern.path, has_sort_key=True)  # their times are the load's own
+            return masses_of_shares(Counter(row.key for row in rows))
         return masses_of(self._pattern, at_s=self.at_s + HALF_S)
-
-
-def _used(pattern: TraceKeys) -> Counter[str]:
-    """How often each key of a trace is used, for loads that take the keys and have times of their own."""
-    rows = read_trace(pattern.path, has_sort_key=True)
-    return Counter(row.key for row in rows)
 
 
 @lru_cache(maxsize=2)

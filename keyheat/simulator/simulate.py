@@ -15,12 +15,11 @@ from keyheat.model.retries import RetryPolicy
 from keyheat.model.table import TableModel
 from keyheat.scenario.keys import digest_of
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.capacity import CapacityTimeline, capacity_of
-from keyheat.simulator.flow import WINDOW_S, WINDOWS_KEPT, Flow, FlowAnswer, KeyHistory, Traffic
+from keyheat.simulator.capacity import CapacityTimeline, TimelineEvent, capacity_of
+from keyheat.simulator.flow import WINDOW_S, WINDOWS_KEPT, FlowAnswer, KeyHistory, Traffic
 from keyheat.simulator.requests import RetryTally
 from keyheat.simulator.second import SimulatedTables
 from keyheat.simulator.traffic import traffic_of
-from keyheat.simulator.updates import TimelineEvent
 from keyheat.words import Direction
 
 ROWS_OF_KEYS = 5
@@ -103,7 +102,8 @@ class ClientRecord:
         flow = answer.flow
         for (index, cause), count in answer.refused.items():
             refusal = Refusal(index, flow.direction, cause)
-            reason = _reason_row(flow, refusal)
+            of_batch = flow.items > 1  # partly failed batches carry no reason
+            reason = None if of_batch else index, flow.direction.value, None if of_batch else refusal.reason
             units = flow.units + sum(entry.units for entry in flow.index_writes)
             remaining = count
             uses = answer.uses
@@ -115,39 +115,23 @@ class ClientRecord:
                 self.throttles.append((second, *reason, flow.operation, None, units, remaining))
 
 
-def _reason_row(flow: Flow, refusal: Refusal) -> tuple[str | None, str, str | None]:
-    """Return index, direction and reason as the client sees them: partly failed batches carry no reason."""
-    if flow.items > 1:
-        return None, flow.direction.value, None
-    return refusal.index, flow.direction.value, refusal.reason
-
-
 def _count(rows: dict[Row, list[float]], answer: FlowAnswer) -> None:
     """Add attempts, accepted, throttled, errors and units: of the table, and of each index."""
-    flow, throttled, conflicts = answer.flow, answer.attempts - answer.accepted, answer.conflicts
-    direction, indexes = flow.direction.value, dict(answer.index_units)
-    if flow.index is not None:
-        indexes[flow.index] = answer.units
+
+    def add(index: str | None, operation: str | None, *counts: float) -> None:
+        row = rows.setdefault((index, answer.flow.direction.value, operation), [0.0] * 5)
+        row[:] = [before + each for before, each in zip(row, counts, strict=True)]
+
+    flow, accepted, conflicts = answer.flow, answer.accepted, answer.conflicts
     units = answer.units if flow.index is None else 0.0
-    counts: list[tuple[Row, tuple[float, ...]]] = [
-        (
-            (None, direction, flow.operation),
-            (answer.attempts + conflicts, answer.accepted, throttled, conflicts, units),
-        )
-    ]
-    if answer.accepted:
-        counts += [
-            ((name, direction, None), (answer.accepted, answer.accepted, 0, 0, units))
-            for name, units in indexes.items()
-        ]
-    if flow.items == 1:  # parts of a batch carry no reason
-        counts += [
-            ((index, direction, None), (count, 0, count, 0, 0.0))
-            for (index, _cause), count in answer.refused.items()
-            if index is not None
-        ]
-    for row, more in counts:
-        rows[row] = [before + each for before, each in zip(rows.get(row, (0,) * 5), more, strict=True)]
+    attempts = answer.attempts + conflicts
+    add(None, flow.operation, attempts, accepted, answer.attempts - accepted, conflicts, units)
+    indexes = dict(answer.index_units) | ({} if flow.index is None else {flow.index: answer.units})
+    for name, consumed in indexes.items() if accepted else ():
+        add(name, None, accepted, accepted, 0, 0, consumed)
+    for (index, _cause), count in answer.refused.items() if flow.items == 1 else ():  # a batch has no reason
+        if index is not None:
+            add(index, None, count, 0, count, 0, 0.0)
 
 
 SIMULATED_START_S: Final = 1_796_083_200.0
@@ -227,7 +211,7 @@ def simulate(
     )
     timeline = CapacityTimeline(scenario, started_s=started_s, seed=seed, behaviour=behaviour)
     at_s, seconds = 0, ceil(load_s)
-    while at_s < seconds or (tables.under_way and at_s < seconds + tail_s):
+    while at_s < seconds or (tables.queue.under_way and at_s < seconds + tail_s):
         now_s = started_s + at_s
         timeline(models[scenario.table.name], now_s)
         flows = traffic.second(at_s)
@@ -247,8 +231,8 @@ def simulate(
         ended_s=started_s + at_s,
         models=models,
         client=client,
-        log=timeline.log,
-        counted={**traffic.counts, **(tables.tally.counts if policy else {})},
-        tally=tables.tally,
-        under_way=tables.under_way,
+        log=tuple(timeline.log),
+        counted={**traffic.counts, **(tables.queue.tally.counts if policy else {})},
+        tally=tables.queue.tally,
+        under_way=tables.queue.under_way,
     )

@@ -2,25 +2,34 @@
 
 A target in requests is sent whatever the answers are. One in capacity units is steered by the answers: units
 spent beyond a second's due are owed in the next one, and units left over are sent then.
+
+A load may be altered: its hot keys divided among shards, its reads made eventually consistent.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import fsum
 from pathlib import Path
 from random import Random
+from typing import Final
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from keyheat.model import limits
+from keyheat.model.splits import key_point
 from keyheat.model.units import read_units, write_units
-from keyheat.scenario.scenario import Scenario
+from keyheat.scenario.keys import shard_key
+from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.trace import TraceRow, read_trace
 from keyheat.simulator.cost import entries
 from keyheat.simulator.dryrun import loadtest_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.kinds import TaskFlows, UserTasks
 from keyheat.simulator.loadtest import LoadTest, with_combinations
-from keyheat.simulator.masses import masses_of_shares
+from keyheat.simulator.masses import Masses, masses_of_shares
 from keyheat.simulator.setting import TrafficSetting
 from keyheat.words import Direction
 
@@ -35,11 +44,6 @@ def traffic_of(scenario: Scenario, seed: int, folder: Path = Path()) -> Traffic:
     if scenario.load.arrivals == "trace":
         return Replay(setting)
     return Sending(setting, loadtest_of(scenario, folder))
-
-
-def asks_for_shards(scenario: Scenario, folder: Path = Path()) -> bool:
-    """Return whether the load test sends by the number of shards. Raises `ScenarioError`."""
-    return scenario.load.arrivals != "trace" and loadtest_of(scenario, folder).asks_for_shards
 
 
 LEAST_COST = 0.05
@@ -61,6 +65,8 @@ class Sending(Traffic):
         self._due = 0.0  # in this second, in the target's unit
         self._owed = 0.0  # units spent beyond the target until now
         self._accepted = 1.0  # share of the attempts: only those pay for index entries
+        units = {"WCU": Direction.WRITE, "RCU": Direction.READ}
+        self._direction = units.get(setting.load.target_unit)  # of the target; None: it is in requests
 
     @property
     def counts(self) -> Mapping[str, float]:
@@ -93,23 +99,15 @@ class Sending(Traffic):
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
         """Take the units that were spent, and tell each sender its answer."""
         if self._direction is not None:
-            self._take([answer for answer in answers if answer.flow.ours and self._counts(answer.flow)])
+            counted = [answer for answer in answers if answer.flow.ours and self._counts(answer.flow)]
+            attempts = fsum(answer.attempts for answer in counted)
+            accepted = fsum(answer.accepted for answer in counted)
+            spent = fsum(answer.units + fsum(answer.index_units.values()) for answer in counted)
+            refused = fsum((answer.attempts - answer.accepted) * answer.flow.units for answer in counted)
+            self._accepted = accepted / attempts if attempts else 1.0
+            self._owed = spent + refused - self._due
         for flow, answer in zip(self._sent, answers, strict=True):
             flow.on_answer(answer)
-
-    def _take(self, answers: Sequence[FlowAnswer]) -> None:
-        attempts = fsum(answer.attempts for answer in answers)
-        accepted = fsum(answer.accepted for answer in answers)
-        spent = fsum(answer.units + fsum(answer.index_units.values()) for answer in answers)
-        refused = fsum((answer.attempts - answer.accepted) * answer.flow.units for answer in answers)
-        self._accepted = accepted / attempts if attempts else 1.0
-        self._owed = spent + refused - self._due
-
-    @property
-    def _direction(self) -> Direction | None:
-        """Of the units that the target is in; None for requests."""
-        units = {"WCU": Direction.WRITE, "RCU": Direction.READ}
-        return units.get(self.setting.load.target_unit)
 
     def _counts(self, flow: Flow) -> bool:
         return flow.table is None and flow.direction is self._direction
@@ -205,3 +203,157 @@ class Replay(Traffic):
             eventual=read,
             index_writes=tuple(replace(entry, units=entry.units * writes) for entry in written),
         )
+
+
+Change = Callable[[Flow], Flow]
+
+HOT_SHARE: Final = 0.002
+"""Keys with less than this part of the requests stay as they are: 500 of them do not fill a partition more
+than evenly."""
+
+
+class Altered(Traffic):
+    """A load test with changed requests; it gets the answers as if it had sent them."""
+
+    def __init__(self, traffic: Traffic, change: Change) -> None:
+        self._traffic = traffic
+        self._change = change
+        self._sent: Sequence[Flow] = ()
+
+    @property
+    def counts(self) -> Mapping[str, float]:
+        """What the load test counts."""
+        return self._traffic.counts
+
+    def second(self, at_s: float) -> Sequence[Flow]:
+        self._sent = self._traffic.second(at_s)
+        return tuple(map(self._change, self._sent))
+
+    def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
+        of_unaltered = (
+            answer if answer.flow is flow else replace(answer, flow=flow)
+            for answer, flow in zip(answers, self._sent, strict=True)
+        )
+        self._traffic.answered(at_s, list(of_unaltered))
+
+
+def in_shards(count: int, direction: Direction | None = None, index: str | None = None) -> Change:
+    """Divide every hot key into `count` evenly used keys: the table's keys, or those of one index.
+
+    Writing to an index of divided keys, the entries move; reading, each request asks one of the shards.
+    """
+    divided_keys: WeakKeyDictionary[Masses, Masses] = WeakKeyDictionary()
+
+    def in_parts(keys: Masses) -> Masses:
+        if keys not in divided_keys:
+            divided_keys[keys] = divided(keys, count)
+        return divided_keys[keys]
+
+    def change(flow: Flow) -> Flow:
+        if direction not in (None, flow.direction) or flow.table is not None:
+            return flow
+        if index is not None and flow.direction is Direction.WRITE:
+            entries = tuple(
+                replace(entry, keys=in_parts(entry.keys)) if entry.index == index else entry
+                for entry in flow.index_writes
+            )
+            return replace(flow, index_writes=entries)
+        return replace(flow, keys=in_parts(flow.keys)) if flow.index == index else flow
+
+    return change
+
+
+def in_copies(count: int) -> Change:
+    """Every hot item of the table has `count` copies: a read asks one of them, a write writes them all."""
+    spread = in_shards(count, Direction.READ)
+    copied_keys: WeakKeyDictionary[Masses, Masses] = WeakKeyDictionary()
+
+    def change(flow: Flow) -> Flow:
+        if flow.direction is Direction.READ or flow.table is not None:
+            return spread(flow)
+        if flow.keys not in copied_keys:
+            copied_keys[flow.keys] = divided(flow.keys, count, copies=True)
+        hot = float(flow.keys.shares[flow.keys.shares >= HOT_SHARE].sum())
+        return replace(flow, requests=flow.requests * (1 + (count - 1) * hot), keys=copied_keys[flow.keys])
+
+    return change
+
+
+def in_eventual_reads() -> Change:
+    """Make every read of the table and its indexes eventually consistent, for half of the units."""
+
+    def change(flow: Flow) -> Flow:
+        if flow.direction is not Direction.READ or flow.eventual:
+            return flow
+        return replace(flow, eventual=True, units=flow.units * limits.EVENTUAL_READ_FACTOR)
+
+    return change
+
+
+def divided(keys: Masses, count: int, *, copies: bool = False) -> Masses:
+    """The same requests with every hot key divided evenly among `count` shards.
+
+    `copies`: each of them has all that the key had, so that there are more requests.
+    """
+    hot = np.flatnonzero(keys.shares >= HOT_SHARE)
+    if count == 1 or not len(hot):
+        return keys
+    names = [shard_key(keys.name(int(number)), shard) for number in hot for shard in range(count)]
+    cold = np.flatnonzero(keys.shares < HOT_SHARE)
+    points = np.concatenate(
+        [keys.points[cold], np.array([key_point(name.encode()) for name in names], np.uint64)]
+    )
+    each = keys.shares[hot] if copies else keys.shares[hot] / count
+    shares = np.concatenate([keys.shares[cold], np.repeat(each, count)])
+    total = float(shares.sum()) + keys.even
+    order = np.argsort(points, kind="stable")
+
+    def name(number: int) -> str:
+        origin = int(order[number])
+        return names[origin - len(cold)] if origin >= len(cold) else keys.name(int(cold[origin]))
+
+    return replace(
+        keys, points=points[order], shares=shares[order] / total, even=keys.even / total, name=name
+    )
+
+
+def spreads_itself(scenario: Scenario, folder: Path = Path()) -> bool | None:
+    """Return whether the load test itself spreads its keys over shards; None for an unknown load test."""
+    if scenario.dynamic_sharding is not None:
+        return True
+    try:
+        return scenario.load.arrivals != "trace" and loadtest_of(scenario, folder).asks_for_shards
+    except ScenarioError:
+        return None
+
+
+def check_shards(scenario: Scenario, folder: Path = Path()) -> None:
+    """Raise `ScenarioError` for shards that the load test does not send to.
+
+    A simulation divides hot keys; a load, or a plan of it, cannot.
+    """
+    if scenario.keys.shards != 1 and spreads_itself(scenario, folder) is False:
+        problem = (
+            f"{scenario.loadtest_shown} spreads no key, so {scenario.keys.shards} shards change nothing of "
+            "what it sends: take a load test that does (`keyheat loadtests`), list [[tasks]], or simulate it"
+        )
+        raise ScenarioError(scenario.name, [f"{problem} @ $.keys.shards"])
+
+
+def spread_traffic(
+    scenario: Scenario, seed: int, folder: Path = Path(), index: str | None = None
+) -> tuple[Traffic, tuple[str, ...]]:
+    """Return the load test's traffic, spread over the scenario's shards, and notes on the difference.
+
+    If it spreads no key itself, hot keys are divided: the table's, or those of an `index`. Raises
+    `ScenarioError` for a load test that no dry run shows.
+    """
+    traffic, count = traffic_of(scenario, seed, folder), scenario.keys.shards
+    if count == 1 or spreads_itself(scenario, folder):
+        return traffic, ()
+    traffic = Altered(traffic, in_shards(count, index=index))
+    note = (
+        f"{scenario.loadtest} spreads no key by itself: the simulator divides its hot keys among {count} "
+        "shards, and no request reads all shards of a key back"
+    )
+    return traffic, (note,)

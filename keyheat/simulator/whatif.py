@@ -7,7 +7,7 @@ simulator here, a real load elsewhere.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil
+from math import inf
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -18,10 +18,19 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Cause
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import lasting, with_capacity, with_demand, with_index_shards, with_shards
-from keyheat.simulator.alterations import spread_traffic
-from keyheat.simulator.outcome import SPENT, STEADY, SimulationOutcome, outcome_of
-from keyheat.simulator.search import Measure, Range, Step, Tries, worst_of
+from keyheat.simulator.search import (
+    SPENT,
+    STEADY,
+    Measure,
+    Range,
+    SimulationOutcome,
+    Step,
+    Tries,
+    outcome_of,
+    worst_of,
+)
 from keyheat.simulator.simulate import ClientRecord, simulate
+from keyheat.simulator.traffic import spread_traffic
 from keyheat.words import WRITES_FIRST, Direction
 
 CHANGING_MOST_S: Final = 600.0  # seconds of a load that changes which are simulated whole
@@ -37,6 +46,9 @@ CAPACITY_STEP: Final = 0.01
 LOAD_STEP: Final = 0.05
 WIDE: Final = 64  # times the scenario's own demand, up and down
 DEMAND_MOST: Final = 10_000_000.0  # per second: what a scenario may ask for
+DEMAND_S: Final = 60.0
+"""Seconds of each demand: one above the limit by `LOAD_STEP` outlasts a partition's burst twice, and ends
+before a hot partition splits."""
 STEADY_S: Final = 60.0  # seconds of a load that stays the same which stand for all of it
 
 
@@ -75,7 +87,7 @@ class Question:
         if self.kind == "shards":
             return self.scenario.keys.shards
         assert self.direction is not None
-        return present_units(self.scenario, self.direction, self.index)
+        return _present_units(self.scenario, self.direction, self.index)
 
     @property
     def behaviour(self) -> Behaviour:
@@ -102,7 +114,6 @@ def capacity_question(
     index: str | None = None,
     start: int | None = None,
     most: int | None = None,
-    precision: float = CAPACITY_STEP,
     **more: Any,
 ) -> Question:
     """How many provisioned units per second of the table, or of a global `index`. Raises `ValueError`.
@@ -119,8 +130,8 @@ def capacity_question(
         )
     quota = limits.TABLE_READ_UNITS_PER_S if direction is Direction.READ else limits.TABLE_WRITE_UNITS_PER_S
     most = most or quota
-    first = min(start or present_units(scenario, direction, index), most)
-    within = Range(start=first, least=start or 1, most=most, precision=precision)
+    first = min(start or _present_units(scenario, direction, index), most)
+    within = Range(start=first, least=start or 1, most=most, precision=CAPACITY_STEP)
     return Question(
         kind="capacity", scenario=scenario, index=index, direction=direction, within=within, **more
     )
@@ -131,7 +142,6 @@ def load_question(
     *,
     start: float | None = None,
     most: float | None = None,
-    precision: float = LOAD_STEP,
     step_s: float | None = None,
     **more: Any,
 ) -> Question:
@@ -143,19 +153,9 @@ def load_question(
     first = start or min(scenario.load.target_per_s, most or DEMAND_MOST)
     within = Range(
         start=first, least=first if start is not None else first / WIDE,
-        most=most or min(DEMAND_MOST, first * WIDE), precision=precision, larger_holds=False,
+        most=most or min(DEMAND_MOST, first * WIDE), precision=LOAD_STEP, larger_holds=False,
     )  # fmt: skip
-    lasts_s = step_s or seconds_for(precision)
-    return Question(kind="load", scenario=scenario, within=within, step_s=lasts_s, **more)
-
-
-def seconds_for(precision: float) -> float:
-    """Return how long each demand lasts, in seconds.
-
-    A demand above the limit by the precision must outlast a partition's burst twice, and must end before a
-    hot partition splits.
-    """
-    return float(max(60, min(ceil(2 * DEFAULT.partition_depth_s / precision), DEFAULT.split_heat_s[0] - 10)))
+    return Question(kind="load", scenario=scenario, within=within, step_s=step_s or DEMAND_S, **more)
 
 
 def _check_not_replayed(scenario: Scenario, why: str) -> None:
@@ -163,8 +163,7 @@ def _check_not_replayed(scenario: Scenario, why: str) -> None:
         raise ValueError(f"scenario {scenario.name} replays a trace, {why} @ $.load.arrivals")
 
 
-def present_units(scenario: Scenario, direction: Direction, index: str | None) -> int:
-    """Return the units provisioned now, where the search begins."""
+def _present_units(scenario: Scenario, direction: Direction, index: str | None) -> int:
     table = scenario.table
     owner = table if index is None else next(spec for spec in table.indexes if spec.name == index)
     units = owner.provisioned.rates.of(direction) if owner.provisioned else None
@@ -209,14 +208,15 @@ class Search:
     @property
     def direction(self) -> Direction:
         """Of the capacity; else that in which the smallest number throttles most."""
-        return self.question.direction or most_throttled(self.in_order[0].outcome)
+        throttled = self.in_order[0].outcome.throttled
+        return self.question.direction or max(WRITES_FIRST, key=throttled.__getitem__)
 
 
-def searched(question: Question, measure: Measure, *, most_steps: int | None = None) -> Search:
+def searched(question: Question, measure: Measure, *, most_steps: float = inf) -> Search:
     """Search the answer by a measure; `most_steps` bounds a search with real loads."""
     tries = Tries(measure=measure, within=question.within, most_steps=most_steps)
     if question.kind == "shards":
-        tries.neighbours = most_steps is None
+        tries.neighbours = most_steps == inf
         tries.is_vain = lambda step: all(each.cause is not Cause.KEY_RANGE for each in step.outcome.limits)
     good, bad = tries.edge()
     if bad is not None and question.within.larger_holds:
@@ -242,7 +242,13 @@ def simulated_search(
     """
     if question.kind == "shards" and not question.burst:
         question = replace(question, scenario=steady(question.scenario))
-    until = _is_lost(question) if briefly and not question.scenario.is_changing else None
+    constant = briefly and not question.scenario.is_changing
+    lost_s = 2 * question.share_most * question.scenario.load.duration_s if constant else inf
+
+    def is_lost(client: ClientRecord) -> bool:
+        """Whether a constant load will not hold, even at twice its rate till now."""
+        per_s = sum(client.attempts.values()) / max(1, client.loaded_s)
+        return sum(client.throttled.values()) > lost_s * per_s
 
     def measure(value: float, again: int) -> Step:
         if watch is not None:
@@ -252,22 +258,11 @@ def simulated_search(
         traffic, _notes = spread_traffic(candidate, seed, folder, question.index)
         run = simulate(
             candidate, seed=seed, traffic=traffic, folder=folder, behaviour=question.behaviour,
-            progress=None if watch is None else watch.simulated, counts_only=True, until=until,
+            progress=None if watch is None else watch.simulated, counts_only=True, until=is_lost,
         )  # fmt: skip
         return step_of(question, value, candidate, outcome_of(run))
 
     return searched(question, measure)
-
-
-def _is_lost(question: Question) -> Callable[[ClientRecord], bool]:
-    """Whether so much is throttled that a constant load will not hold, even at twice its rate till now."""
-    load_s = 2 * question.share_most * question.scenario.load.duration_s
-
-    def is_lost(client: ClientRecord) -> bool:
-        per_s = sum(client.attempts.values()) / max(1, client.loaded_s)
-        return sum(client.throttled.values()) > load_s * per_s
-
-    return is_lost
 
 
 def step_of(question: Question, value: float, scenario: Scenario, outcome: SimulationOutcome) -> Step:
@@ -351,11 +346,6 @@ def throttled_directions(question: Question, folder: Path = Path()) -> list[Dire
     outcome = outcome_of(run)
     directions = [side for side in WRITES_FIRST if outcome.share(side) > question.share_most]
     return directions or [max(WRITES_FIRST, key=outcome.consumed_per_s)]
-
-
-def most_throttled(outcome: SimulationOutcome) -> Direction:
-    """The direction in which most attempts throttled; writes where none did."""
-    return max(WRITES_FIRST, key=lambda side: outcome.throttled[side])
 
 
 def scenario_fingerprint(scenario: Scenario) -> bytes:

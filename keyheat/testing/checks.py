@@ -12,10 +12,10 @@ from typing import Unpack, get_args
 from keyheat.model.resources import Cause
 from keyheat.numbers import UNITS, measured, percent
 from keyheat.scenario.variants import with_shards
-from keyheat.simulator.alterations import Change, spread_traffic
 from keyheat.simulator.flow import Flow
-from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.search import outcome_of
 from keyheat.simulator.simulate import ClientRecord, Simulation
+from keyheat.simulator.traffic import Change, spread_traffic
 from keyheat.simulator.whatif import smallest_shards
 from keyheat.testing.failure import diagnosed, failed
 from keyheat.testing.subject import CheckedLoad, CheckOptions, Source, asked_of

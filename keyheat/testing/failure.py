@@ -17,7 +17,7 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import write_diagnosis, write_evidence
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.simulator.folder import keys_of, manifest_of, write_run
-from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.search import outcome_of
 from keyheat.simulator.simulate import Simulation
 from keyheat.terms import CONFIDENCE, DEMAND
 from keyheat.testing.subject import CheckedLoad

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from keyheat.model.behaviour import DEFAULT
 from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_file, scenario_from_dict
 from keyheat.scenario.variants import overridden
-from keyheat.simulator.alterations import Altered, Change, spread_traffic
 from keyheat.simulator.flow import Traffic
-from keyheat.simulator.outcome import STEADY
+from keyheat.simulator.search import STEADY
 from keyheat.simulator.simulate import ClientRecord, Simulation, simulate
+from keyheat.simulator.traffic import Altered, Change, spread_traffic
 
 PLAIN_PUTS: Final = "hotkey"
 """The load test that puts one item after the other on the drawn keys."""

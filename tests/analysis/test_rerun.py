@@ -23,8 +23,8 @@ from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import shipped
-from keyheat.simulator.alterations import in_eventual_reads, in_shards
-from keyheat.simulator.outcome import STEADY
+from keyheat.simulator.search import STEADY
+from keyheat.simulator.traffic import in_eventual_reads, in_shards
 from keyheat.simulator.whatif import shards_enough
 from keyheat.words import READ, WRITE, Direction
 from tests.analysis.conftest import advice_case

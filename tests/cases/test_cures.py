@@ -20,7 +20,7 @@ from keyheat.scenario.variants import lasting
 from keyheat.show.advice import carried_words, cure_of
 from keyheat.show.plan_warnings import foretold_sentence
 from keyheat.show.run import run_answer
-from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.search import outcome_of
 from keyheat.simulator.simulate import simulate
 from keyheat.words import WRITE
 from tests.make import an_evidence, consumed, throttle_events

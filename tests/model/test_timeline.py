@@ -6,8 +6,7 @@ import pytest
 
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.tables import requests_of
-from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.updates import applied
+from keyheat.simulator.capacity import applied, capacity_of
 from keyheat.words import Capacity
 from tests.make import a_raw_scenario
 

@@ -17,9 +17,8 @@ from keyheat.show.answer import Answer
 from keyheat.show.fix import Fix
 from keyheat.show.retries import retries_answer
 from keyheat.show.whatif import Found, search_answer
-from keyheat.simulator.outcome import LimitHit, SimulationOutcome
 from keyheat.simulator.retrying import RetriedRun
-from keyheat.simulator.search import State, Step
+from keyheat.simulator.search import LimitHit, SimulationOutcome, State, Step
 from keyheat.simulator.whatif import Question, Search, capacity_question, load_question, shards_question
 from keyheat.words import WRITE, Direction
 from tests.make import a_shipped

@@ -15,7 +15,7 @@ from keyheat.show.answer import json_of
 from keyheat.show.render import html_of, markdown_of
 from keyheat.show.retries import retries_answer, retry_figure
 from keyheat.show.whatif import exit_code_of, search_answer, together
-from keyheat.simulator.outcome import LimitHit
+from keyheat.simulator.search import LimitHit
 from keyheat.simulator.whatif import Question, Search
 from keyheat.words import WRITE, Direction
 from tests.conftest import Golden

@@ -13,7 +13,7 @@ from keyheat.plan.quotas import DEFAULT_QUOTAS
 from keyheat.plan.totals import LoadTotals, total_load
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import without_scaling
-from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.search import outcome_of
 from keyheat.simulator.simulate import Simulation, simulate
 from tests.agreement import SHORT, verdict
 from tests.make import SAMPLED, SCENARIOS

@@ -1,4 +1,4 @@
-"""Every mistake in a scenario is said at once with its place; `golden/mistakes.txt` has what is said."""
+"""Every mistake in a scenario is said at once, with its place and line, as `golden/mistakes.txt` has it."""
 
 import re
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from keyheat.scenario.mistakes import located
 from keyheat.scenario.scenario import ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import overridden
 from tests.conftest import Golden
@@ -199,3 +200,56 @@ def test_every_mistake_is_said_at_once_with_its_place(golden: Golden) -> None:
     text = "".join(f"{line}\n" for line in said)
     text = re.sub(r"\(not TOML: .*?\);", "(not TOML);", text)  # another version of Python has other words
     golden(Path(__file__).parent / "golden" / "mistakes.txt", text)
+
+
+FILE = '''\
+format = "keyheat.scenario/1"
+name = "orders"
+question = """
+What has = a sign,
+[and.brackets]?
+"""
+[table]
+name = "orders"
+billing_mode = "PAY_PER_REQUEST"
+stream.view = "NOPE"
+
+[[table.indexes]]
+name = "a"
+[[table.indexes]]
+name = "b"
+max_on_demand = { write = -1 }   # inline
+
+[attributes."event type"]
+values = [
+  "x = 1",
+  2,
+]
+[keys]
+exponnent = 1
+[load]
+duration_s = -1
+'''
+PLACES = [
+    ("$.name", 2),
+    ("$.question", 3),
+    ("$.table", 7),
+    ("$.table.stream.view", 10),
+    ("$.table.indexes[0].name", 13),
+    ("$.table.indexes[1].name", 15),
+    ("$.table.indexes[1].max_on_demand.write", 16),
+    ("$.attributes.event type.values[1]", 19),
+    ("$.keys.exponnent", 24),
+    ("$.load.duration_s", 26),
+    ("$.load.users", 25),
+]
+
+
+@pytest.mark.parametrize(("place", "line"), PLACES)
+def test_each_value_is_found_on_its_line(place: str, line: int) -> None:
+    assert located([f"wrong @ {place}"], FILE) == [f"wrong @ {place} (line {line})"]
+
+
+def test_what_is_nowhere_in_the_file_has_no_line() -> None:
+    errors = ["missing @ $.thresholds", "a scenario is an object @ $", "no place at all"]
+    assert located(errors, FILE) == errors

@@ -9,8 +9,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.model.table import TableModel
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import ScalingSpec
-from keyheat.simulator.capacity import CapacityTimeline, Scaler, capacity_of, scale_to
-from keyheat.simulator.updates import TIMELINE
+from keyheat.simulator.capacity import TIMELINE, CapacityTimeline, Scaler, capacity_of, scale_to
 from keyheat.words import Capacity, Direction
 from tests.make import a_scenario
 
@@ -45,14 +44,17 @@ def test_what_minutes_ask_for(seen: list[float | None], provisioned: float, unit
 def test_cooldowns_hold_back_all_but_a_larger_addition() -> None:
     spec = ScalingSpec(min=5, max=1_000, scale_out_cooldown_s=300, scale_in_cooldown_s=900)
     scaler = Scaler(None, Direction.WRITE, spec, 60.0)
-    scaler.changed(30.0, 1_000.0)  # 30 more
+    scaler.asked = 30.0
+    scaler.changed(1_000.0)  # 30 more
     assert scaler.look([95.0, 91.0], 100, 1_200.0) is None  # 30 more once again
     assert scaler.look([95.0, 98.0], 100, 1_200.0) is not None  # 40 more
     assert scaler.look([95.0, 91.0], 100, 1_300.0) is not None
-    scaler.changed(-10.0, 2_000.0)
+    scaler.asked = -10.0
+    scaler.changed(2_000.0)
     assert scaler.look([10.0] * 15, 100, 2_899.0) is None
     assert scaler.look([10.0] * 15, 100, 2_900.0) is not None
-    scaler.changed(5.0, 2_000.0)  # an addition ends the cooldown of a reduction
+    scaler.asked = 5.0
+    scaler.changed(2_000.0)  # an addition ends the cooldown of a reduction
     assert scaler.look([10.0] * 15, 100, 2_001.0) is not None
 
 

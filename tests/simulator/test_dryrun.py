@@ -13,7 +13,7 @@ from keyheat.simulator import dryrun
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.loadtest import DryRun, LoadTest, RequestKind, stated_loadtest
 from keyheat.simulator.setting import TrafficSetting
-from keyheat.simulator.traffic import Sending, asks_for_shards, traffic_of
+from keyheat.simulator.traffic import Sending, spreads_itself, traffic_of
 from tests.conftest import Golden
 from tests.make import SCENARIOS, a_scenario, a_shipped
 
@@ -275,7 +275,7 @@ def test_somebody_elses_file_has_a_process_of_its_own(tmp_path: Path) -> None:
     keys = {"kind": "uniform", "keys": 10, "shards": 3}
     (flow,) = traffic_of(scenario(keys=keys), 1, tmp_path).second(1)
     assert sorted(map(flow.keys.name, range(3))) == ["a#0", "a#1", "a#2"]
-    assert asks_for_shards(scenario(keys=keys), tmp_path)
+    assert spreads_itself(scenario(keys=keys), tmp_path)
 
 
 NOT_RUN = {

@@ -19,10 +19,10 @@ from keyheat.scenario.keys import (
     Zipf,
     shard_key,
 )
-from keyheat.simulator.alterations import divided
 from keyheat.simulator.loadtest import KEY
 from keyheat.simulator.masses import PartitionShares, masses_of, masses_of_shares
 from keyheat.simulator.setting import composed
+from keyheat.simulator.traffic import divided
 
 DRAWS = 40_000
 PATTERNS: list[KeyPattern] = [
@@ -86,8 +86,7 @@ def test_partitions_get_their_positions(boundaries: list[bytes], even: float, wi
     masses = masses_of_shares(shares_of, even=even, within=within)  # type: ignore[arg-type]
     inside = position(b"a", bytes([64]))  # a boundary a quarter of the way into a collection
     edges = tuple(sorted({*boundaries, inside} - {b"\0" * 8}))
-    shares = PartitionShares()
-    shares.set_boundaries(edges)
+    shares = PartitionShares(edges)
     parts = shares.of(masses)
     drawn = shares.positions(masses, None, 4_000, 0.0, np.random.default_rng(1))
     found = np.bincount([sum(edge <= at for edge in edges) for at in drawn], minlength=len(parts)) / 4_000
@@ -100,8 +99,7 @@ def test_partitions_get_their_positions(boundaries: list[bytes], even: float, wi
 
 def test_rising_sort_keys_are_written_behind_every_split() -> None:
     masses = masses_of_shares({"a": 1.0}, within="rising")
-    shares = PartitionShares()
-    shares.set_boundaries((position(b"a", b"\x7f"),))
+    shares = PartitionShares((position(b"a", b"\x7f"),))
     assert shares.of(masses).tolist() == [0.0, 1.0]
     drawn = shares.positions(masses, None, 100, 1_800_000_000.0, np.random.default_rng(1))
     assert drawn == sorted(set(drawn))

@@ -2,24 +2,26 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import Cause
 from keyheat.plan.bill import monthly
 from keyheat.plan.prices import MONTH_S, load_prices
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import LimitHit, SimulationOutcome
-from keyheat.simulator.search import Range, State, Step, Tries
+from keyheat.simulator.search import LimitHit, Range, SimulationOutcome, State, Step, Tries
 from keyheat.simulator.whatif import (
+    DEMAND_S,
+    LOAD_STEP,
     Search,
     capacity_question,
     load_question,
     searched,
-    seconds_for,
     simulated_search,
     smallest_shards,
     step_of,
@@ -117,9 +119,7 @@ def test_where_no_number_is_enough_the_largest_was_tried() -> None:
 WITHIN = Range(start=100, least=1, most=10_000, precision=0.05, larger_holds=False)
 
 
-def load_of(
-    state_of: Callable[[float, int], State], within: Range = WITHIN, most: int | None = None
-) -> Search:
+def load_of(state_of: Callable[[float, int], State], within: Range = WITHIN, most: float = inf) -> Search:
     """A search of demand whose every try comes to a state."""
     question = replace(load_question(scenario()), within=within)
 
@@ -153,6 +153,10 @@ def test_demand_is_doubled_then_halved_between_then_the_answer_is_tried_again() 
     found = load_of(knee_at(300), replace(WITHIN, precision=0.2))
     assert values(found) == [100, 200, 400, 282.8, 336.3, 282.8]
     assert [step.outcome.seed for step in found.steps] == [1, 1, 1, 1, 1, 2]
+    bounded = load_of(knee_at(300), WITHIN, most=6)
+    assert (values(bounded), bounded.confirmed) == (values(found), True), (
+        "one step is kept for the second seed"
+    )
 
 
 def test_a_start_that_is_not_carried_is_halved_down_to_the_least() -> None:
@@ -292,4 +296,4 @@ def test_a_simulated_knee_is_where_arithmetic_puts_it(
 
 
 def test_a_demand_outlasts_what_a_partition_gives_in_an_instant_and_ends_before_it_splits() -> None:
-    assert [seconds_for(precision) for precision in (0.05, 0.02, 0.001, 0.5)] == [60, 150, 230, 60]
+    assert 2 * DEFAULT.partition_depth_s / LOAD_STEP <= DEMAND_S < DEFAULT.split_heat_s[0]

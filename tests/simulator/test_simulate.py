@@ -1,4 +1,4 @@
-"""A whole run on the virtual clock: the loop, the client's record, and the same run again."""
+"""A whole run on the virtual clock: the loop, the client's record, conflicts, writes from other Regions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,17 +6,22 @@ from typing import Any
 
 import pytest
 
+from keyheat.analysis.diagnosis import diagnosed
+from keyheat.evidence.simulated import evidence_of
+from keyheat.model.behaviour import TRANSACTION_S
+from keyheat.runs.formats import Series
+from keyheat.runs.metrics import REPLICATED, REPLICATION_LATENCY, consumed
 from keyheat.scenario.keys import HotKeys, Uniform, digest_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.simulator.capacity import capacity_of
 from keyheat.simulator.flow import WINDOW_KEPT, WINDOW_S, WINDOWS_KEPT, Flow, FlowAnswer, IndexFlow, Traffic
-from keyheat.simulator.folder import seconds_table
+from keyheat.simulator.folder import manifest_of, seconds_table
 from keyheat.simulator.jobs import new_folder
 from keyheat.simulator.masses import even_masses, masses_of
-from keyheat.simulator.outcome import outcome_of
+from keyheat.simulator.search import outcome_of
 from keyheat.simulator.simulate import SIMULATED_START_S, Simulation, simulate
 from keyheat.words import Capacity
-from tests.make import a_scenario
+from tests.make import ON_DEMAND, a_scenario, a_shipped
 from tests.simulator.sent import READ, WRITE
 
 HOT = masses_of(HotKeys(0.8, 100))
@@ -176,3 +181,46 @@ def test_folders_that_are_named_in_one_second_are_different_ones(tmp_path: Path)
     named = [new_folder(tmp_path, "hotkey").folder for _ in range(3)]
     assert len(set(named)) == 3
     assert all(one.name.startswith("hotkey-2") and one.is_dir() for one in named)
+
+
+@pytest.mark.slow
+def test_a_hot_total_is_contention_and_no_throttle() -> None:
+    done = simulate(
+        a_shipped("aggregate-transaction", f"local.transaction_s={TRANSACTION_S}", "load.duration_s=20")
+    )
+    evidence = evidence_of(done)
+    others, hot = 300, 700
+    counted = done.counted
+    per_s = (counted["transactions.requests"] - counted["transactions.conflicts"]) / 20
+    assert per_s == pytest.approx(others + hot / (1 + hot * TRANSACTION_S), rel=0.05)
+    conflicts = done.counted["transactions.conflicts"]
+    assert conflicts == evidence.total("TransactionConflict") == done.client.conflicts
+    assert manifest_of(done)["totals"]["errors_by_kind"] == {"TransactionConflict": conflicts}
+    assert sum(done.client.throttled.values()) == 0
+    diagnosis = diagnosed(evidence)
+    assert (diagnosis.verdict.constraint, diagnosis.labels) == ("none", ())
+    (found,) = diagnosis.findings
+    assert found.label == "contention"
+
+
+def test_what_came_from_other_regions_is_said_of_a_real_table() -> None:
+    table = {"name": "carts", **ON_DEMAND, "regions": ["eu-west-1", "us-east-1", "ap-southeast-2"]}
+    evidence = evidence_of(simulate(a_scenario(table=table, load={"duration_s": 60, "requests_per_s": 400})))
+    at = evidence.window.start
+    metric = consumed(WRITE)
+    total = evidence.total(metric)
+    assert total
+    kept = [one for one in evidence.series if one.dimension is None]
+    copied = Series(
+        metric=metric, statistic="Sum", period_s=60, dimension=REPLICATED, points=((at, total / 4),)
+    )
+    late = Series(
+        metric=REPLICATION_LATENCY, statistic="Average", period_s=300,
+        dimension="ReceivingRegion=us-east-1", points=((at, 2_500.0),),
+    )  # fmt: skip
+    found = diagnosed(evidence.model_copy(update={"series": (*kept, copied, late), "source": "aws"}))
+    said = " ".join(found.verdict.because)
+    assert "25 % of its write units were replicated from other Regions." in said.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    assert "Copies to us-east-1 took 2,500 ms" in said.replace("\N{NO-BREAK SPACE}", " ")

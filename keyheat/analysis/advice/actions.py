@@ -15,7 +15,7 @@ from keyheat.runs.formats import CureStep, Diagnosis, Recommendation
 from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import MOST_UNITS, CacheSpec
 from keyheat.scenario.variants import rates_times, with_index_shards
-from keyheat.simulator.alterations import Change, in_copies, in_eventual_reads, in_shards, spreads_itself
+from keyheat.simulator.traffic import Change, in_copies, in_eventual_reads, in_shards, spreads_itself
 from keyheat.words import READ, TABLE, WRITE, Direction, index_of, label_of, title_of, whose
 
 SCALES_AFTER_S: Final = 600.0

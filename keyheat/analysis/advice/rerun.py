@@ -28,11 +28,10 @@ from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.spec.part import MOST_UNITS
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import lasting
-from keyheat.simulator.alterations import Altered
 from keyheat.simulator.flow import Recorded, Traffic
-from keyheat.simulator.outcome import SimulationOutcome, outcome_of
+from keyheat.simulator.search import SimulationOutcome, outcome_of
 from keyheat.simulator.simulate import simulate
-from keyheat.simulator.traffic import traffic_of
+from keyheat.simulator.traffic import Altered, traffic_of
 from keyheat.simulator.whatif import files_fingerprint, scenario_fingerprint
 from keyheat.words import Direction
 

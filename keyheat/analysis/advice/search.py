@@ -24,7 +24,7 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import CAUSE_OF_CONSTRAINT
 from keyheat.runs.formats import BEYOND, HARDLY, Cure, CureStep, Foreseen, Recommendation
 from keyheat.scenario.scenario import Scenario
-from keyheat.simulator.outcome import STEADY, SimulationOutcome
+from keyheat.simulator.search import STEADY, SimulationOutcome
 from keyheat.simulator.whatif import shards_enough, smallest_shards
 from keyheat.words import Direction, index_of, label_of
 

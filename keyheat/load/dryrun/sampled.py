@@ -81,7 +81,11 @@ class Sample:
         groups: defaultdict[tuple[Hashable, ...], list[Row]] = defaultdict(list)
         for number, done in enumerate(self.done):
             for sent in done.sent:
-                groups[_likeness(sent, self._source(number, sent))].append((number, sent))
+                alike = (
+                    sent.operation, sent.what, sent.table, sent.index, sent.consistent, sent.limit,
+                    sent.prefix is None, sent.exact, sent.if_absent, self._source(number, sent),
+                )  # fmt: skip
+                groups[alike].append((number, sent))
         phases: list[list[Row]] = []
         for like, rows in groups.items():
             phases += _phases(rows) if like[-1] == "text" else [rows]
@@ -123,7 +127,9 @@ class Sample:
             own_bytes=None if stated else fmean(sizes),
             more_bytes=max(sent.more_bytes for _number, sent in rows),
             attributes=self._attributes(rows),
-            removed=self._attributes([(number, _removing(sent)) for number, sent in rows]),
+            removed=self._attributes(
+                [(number, replace(sent, what="update", attributes=sent.removed)) for number, sent in rows]
+            ),
             consistent=first.consistent,
             limit=1 if first.exact else first.limit,
             prefix=self._prefix(rows, key),
@@ -202,11 +208,13 @@ class Sample:
     def _reads(self, rows: Sequence[Row]) -> int:
         """How many reads, as an application counts them, these requests begin."""
         mine = {(number, sent.request) for number, sent in rows if sent.what in READS}
-        return sum(
-            (number, request) in mine
-            for number, done in enumerate(self.done)
-            for request in _first_requests(done)
-        )
+        begun = 0
+        for number, done in enumerate(self.done):
+            requests = [sent.request for sent in done.sent if sent.what in READS]
+            for after, last in pairwise([0, *done.reads]):
+                first = next((request for request in requests if after < request <= last), last)
+                begun += (number, first) in mine
+        return begun
 
     def _follows_misses(self, rows: Sequence[Row]) -> bool:
         """Whether these are the puts of what a read of the same key did not find, and all of them."""
@@ -240,11 +248,6 @@ class Sample:
         )
 
 
-def _removing(sent: SentItem) -> SentItem:
-    """An update seen by the key attributes that it removes, rather than by those that it sets."""
-    return replace(sent, what="update", attributes=sent.removed)
-
-
 def template(text: str, draws: Collection[str]) -> str | None:
     """The text with `{key}` for the longest drawn key that stands apart in it; None without one."""
     for key in sorted(draws, key=len, reverse=True):
@@ -260,14 +263,14 @@ def _follow_from_keys(around: Sequence[tuple[str | None, str]]) -> bool:
         return False
     text, count = Counter(text for _form, text in around).most_common(1)[0]
     form = next(form for form, other in around if other == text) or ""
-    key = _key_of(form, text)
-    same = sum(key == _key_of(form or "", text) for form, text in around)
+
+    def key_of(form: str, text: str) -> str:
+        before, _, after = form.partition(KEY)
+        return text[len(before) : len(text) - len(after)]
+
+    key = key_of(form, text)
+    same = sum(key == key_of(form or "", text) for form, text in around)
     return count == same >= 2 * SEEN_OFTEN
-
-
-def _key_of(form: str, text: str) -> str:
-    before, _, after = form.partition(KEY)
-    return text[len(before) : len(text) - len(after)]
 
 
 def _as_seen(counts: Counter[str]) -> KeyLaw:
@@ -319,26 +322,12 @@ def _phases(rows: list[Row]) -> Iterator[list[Row]]:
         yield [(number, sent) for number, sent in rows if sent.key == key]
 
 
-def _likeness(sent: SentItem, source: str) -> tuple[Hashable, ...]:
-    return (
-        sent.operation, sent.what, sent.table, sent.index, sent.consistent, sent.limit, sent.prefix is None,
-        sent.exact, sent.if_absent, source,
-    )  # fmt: skip
-
-
 def _within(sorts: Iterator[str | None]) -> Within:
     """Where new items go in their collection, by their sort keys in the order in which they were made."""
     texts = [text for text in sorts if text is not None]
     if len(set(texts)) <= 1:
         return "point"
     return "rising" if all(text <= following for text, following in pairwise(texts)) else "random"
-
-
-def _first_requests(done: Done) -> Iterator[int]:
-    """The first request of each read of an application."""
-    for after, last in pairwise([0, *done.reads]):
-        requests = (sent.request for sent in done.sent if sent.what in READS and after < sent.request <= last)
-        yield next(requests, last)
 
 
 def _is_time(text: str, now_s: float) -> bool:

@@ -76,11 +76,6 @@ class SentItem:
     removed: Mapping[str, str] = field(default_factory=dict)  # those that an update removes, as they were
 
 
-def mark_of(attribute: str) -> str:
-    """The text that stands for any value of an attribute: the scenario says how often each occurs."""
-    return f"{{@{attribute}}}"
-
-
 @dataclass(slots=True)
 class _Kept:
     """An item that is there."""
@@ -106,7 +101,6 @@ class Tables:
             table.name: {name for at in table.indexes for name in (at.partition_key, at.sort_key) if name}
             for table in tables
         }
-        self._places = {table.name: {table.partition_key, *self._indexed[table.name]} for table in tables}
         self._items: dict[Name, _Kept] = {}
         self._by_value: defaultdict[tuple[str, str, str], dict[int, Item]] = defaultdict(dict)
         self.sent: list[SentItem] = []  # of the task that is going on
@@ -218,12 +212,13 @@ class Tables:
 
     def _keep(self, spec: TableSpec, name: Name, item: Item | None, sizes: dict[str, int]) -> None:
         old = self._items.pop(name, None)
-        places = self._places[spec.name]
+        places = {spec.partition_key, *self._indexed[spec.name]}
         if old is not None:
             for attribute in places & old.item.keys():
                 self._by_value[spec.name, attribute, text_of(old.item[attribute])].pop(id(old.item), None)
         if item is not None:
-            item = {key: _short(value) for key, value in item.items()}
+            cut = {key: {"S": text[:LONGEST]} for key, value in item.items() if (text := value.get("S"))}
+            item = item | cut
             self._items[name] = _Kept(item, self._task, sizes)
             for attribute in places & item.keys():
                 self._by_value[spec.name, attribute, text_of(item[attribute])][id(item)] = item
@@ -256,12 +251,6 @@ class Tables:
         )  # fmt: skip
         page = items[: request.get("Limit")]
         return {"Items": page, "Count": len(page), "ConsumedCapacity": {"CapacityUnits": 0.5}}
-
-
-def _short(value: Item) -> Item:
-    """Return a value as it is kept: the beginning of a long text."""
-    text = value.get("S")
-    return {"S": text[:LONGEST]} if isinstance(text, str) and len(text) > LONGEST else value
 
 
 def _changes(request: Item) -> Item:
@@ -334,7 +323,10 @@ class DryLoad:
         self.sizes = {size.least} if size.least == size.most else set[int]()
         self.numbers = chain([0], count(FIRST_USER))
         self.record = SimpleNamespace(count=self._count, timed=lambda *_what: None)
-        self.ledger = SimpleNamespace(identity=_identity, required=lambda *_what, **_how: ())
+        self.ledger = SimpleNamespace(
+            identity=lambda table, item: (table, *map(str, item.values())),
+            required=lambda *_what, **_how: (),
+        )
         self.last_looks: list[Any] = []
         self.reads: list[int] = []
         self.asked_for_shards = False
@@ -357,14 +349,9 @@ class DryLoad:
         return Answer(status, content, 0.0)
 
     def _sized(self, rng: Random) -> int:
-        size: int = self._draw_size(rng)
-        self.sizes.add(size)
-        return size
+        self.sizes.add(size := self._draw_size(rng))
+        return int(size)
 
     def _count(self, name: str, _number: float = 1) -> None:
         if name == "reads.checked":
             self.reads.append(self._tables.requests)
-
-
-def _identity(table: str, item: dict[str, Any]) -> tuple[str, ...]:
-    return (table, *(str(value) for value in item.values()))

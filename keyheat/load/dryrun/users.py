@@ -27,7 +27,6 @@ from keyheat.load.dryrun.standin import (
     NotSampled,
     SentItem,
     Tables,
-    mark_of,
 )
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.user import TableUser
@@ -48,11 +47,6 @@ FEW: Final[Extent] = (128, 16)
 MANY: Final[Extent] = (2_048, 251)  # what shares of keys need
 
 
-def _many(items: int) -> Extent:
-    """Size the larger sample of a class that sent `items` in the small one."""
-    return min(MANY[0], max(FEW[0], MOST_ITEMS * FEW[0] // items)), MANY[1]
-
-
 def dry_run(path: Path, scenario: Scenario, folder: Path) -> DryRun:
     """What the load test in a file sends for a scenario, whose trace is in `folder`."""
     try:
@@ -71,7 +65,12 @@ def dry_run(path: Path, scenario: Scenario, folder: Path) -> DryRun:
     classes = session.classes(users, counts, [FEW for _user in users])
     if not session.failures and (unsure := session.unsure):
         session = _Session(path, scenario, folder)
-        classes = session.classes(users, counts, [_many(unsure[u]) if u in unsure else FEW for u in users])
+        larger = {
+            user: (min(MANY[0], max(FEW[0], MOST_ITEMS * FEW[0] // items)), MANY[1])
+            for user, items in unsure.items()
+        }
+        extents = [larger.get(user, FEW) for user in users]
+        classes = session.classes(users, counts, extents)
     if session.failures:
         return DryRun(unsampled=tuple(dict.fromkeys(session.failures)))
     return DryRun(loadtest=LoadTest(users=classes, asks_for_shards=session.load.asked_for_shards))
@@ -153,17 +152,17 @@ class _Actor:
     ) -> Done:
         """What came of a task; items that it wrote under drawn keys are remembered from then on."""
         drawn = {item.key for item in sent if template(item.key, draws)}
-        earlier = frozenset((item.key, item.sort) for item in sent if self._knows(item, drawn))
+        earlier = frozenset(
+            (item.key, item.sort)
+            for item in sent
+            if item.what != "query" and item.written_before and item.key in self.remembered
+            # It is not met again by chance.
+            if IN_TIME.fullmatch(item.sort or "") or item.key not in drawn
+        )
         self.remembered |= {item.key for item in sent if item.what == "put" and item.key in drawn}
         return Done(
             at_s=at_s, now_s=STARTED_S + at_s, sent=tuple(sent), draws=draws, reads=reads, remembered=earlier
         )
-
-    def _knows(self, item: SentItem, drawn: set[str]) -> bool:
-        """Whether an item was written in an earlier task and is remembered, not met again by chance."""
-        if item.what == "query" or not item.written_before or item.key not in self.remembered:
-            return False
-        return bool(IN_TIME.fullmatch(item.sort or "")) or item.key not in drawn
 
 
 class _Session:
@@ -171,9 +170,9 @@ class _Session:
 
     def __init__(self, path: Path, scenario: Scenario, folder: Path) -> None:
         self._path, self._scenario = path, scenario
-        stated = scenario.model_copy(
-            update={"cache": None, "table": _in_text(scenario.table), "attributes": _marked(scenario)}
-        )
+        # Keys are texts: how a key is written changes nothing of where it lies.
+        table = scenario.table.model_copy(update={"partition_key_type": "S", "sort_key_type": "S"})
+        stated = scenario.model_copy(update={"cache": None, "table": table, "attributes": _marked(scenario)})
         self._specs = (stated.table, *scenario.companions)
         self._tables = Tables(self._specs, drawn=_parts_of_keys(scenario))
         CLOCK.now_s = STARTED_S
@@ -217,15 +216,13 @@ class _Session:
             if self.failures:
                 return
         for (task, weight), came in zip(actors[0].tasks, done, strict=True):
-            sample = self._sample(task, came, len(actors), count)
+            if not any(execution.sent for execution in came):
+                raise NotSampled(f"sends nothing that Keyheat sees in its task {_name(task)}")
+            shards = self._scenario.keys.shards
+            sample = Sample(came, self._specs, shards, self.load.sizes, len(actors), count)
             yield Task(name=_name(task), weight=weight, kinds=sample.kinds())
             if not sample.sure:
                 self.unsure[type(actors[0].user)] = sum(len(each.sent) for came in done for each in came)
-
-    def _sample(self, task: Any, done: Sequence[Done], users: int, count: int) -> Sample:
-        if not any(execution.sent for execution in done):
-            raise NotSampled(f"sends nothing that Keyheat sees in its task {_name(task)}")
-        return Sample(done, self._specs, self._scenario.keys.shards, self.load.sizes, users, count)
 
     def _actor(self, user: Any) -> _Actor:
         """A user that sends to the stand-in tables; not the first one, who may do more."""
@@ -290,14 +287,9 @@ def _marked(scenario: Scenario) -> dict[str, AttributeSpec]:
     """What items have beside the table's keys; where the scenario says where entries go, a mark for that."""
     heads = {*(index.partition_key for index in scenario.table.indexes), *_parts_of_keys(scenario)}
     return {
-        name: AttributeSpec(values={mark_of(name): 1.0}) if name in heads and spec.copy_of is None else spec
+        name: AttributeSpec(values={f"{{@{name}}}": 1.0}) if name in heads and spec.copy_of is None else spec
         for name, spec in scenario.attribute_values.items()
     }
-
-
-def _in_text(table: Any) -> Any:
-    """The table with keys of text: how a key is written changes nothing of where it lies."""
-    return table.model_copy(update={"partition_key_type": "S", "sort_key_type": "S"})
 
 
 def send_alone() -> None:

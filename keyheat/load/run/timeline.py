@@ -19,8 +19,7 @@ from keyheat.load.transport.target import Target
 from keyheat.model.resources import TableCapacity, capacities_to_aws
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import CapacityPair, ChangeSpec, TableSpec, requests_of
-from keyheat.simulator.capacity import capacity_of
-from keyheat.simulator.updates import TIMELINE, TimelineEvent, applied, events_of, only_warms
+from keyheat.simulator.capacity import TIMELINE, TimelineEvent, applied, capacity_of, events_of, only_warms
 
 ATTEMPTS = 3  # of each request: UpdateTable asks for a state, so asking twice does no harm
 LATE_S = 1.0
@@ -107,7 +106,7 @@ class TableTimeline:
             if isinstance(error, BotoCoreError):
                 self.problems.append(f"the timeline's step of {at_s:g} s had no answer: {error}")
         late = f"due at {at_s:g} s, while the table was UPDATING" if asked_s - at_s >= LATE_S else None
-        events = events_of(before, steps, at_s=asked_s, by=TIMELINE, because=late, refused=refused)
+        events = list(events_of(before, steps, at_s=asked_s, by=TIMELINE, because=late, refused=refused))
         if refused is None:
             self._pending += range(len(self.log), len(self.log) + len(events))
         self.log += events
