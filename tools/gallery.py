@@ -44,8 +44,8 @@ from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
+from tools.trial.answer import answer_of
 from tools.trial.judgement import judged
-from tools.trial.page import write_page
 
 SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
 STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "run" / "static"
@@ -133,7 +133,7 @@ def _regression(name: str, outcome: SessionOutcome) -> MakePage:
 
 def _trial(folder: Path, runs: Mapping[str, Path]) -> Path:
     trial = trial_of(observed(["hot-key", "burst-spent"]))
-    return write_page(folder / "trial.html", trial, judged(trial.scenarios), AT)
+    return save(folder / "trial.html", html_of(answer_of(trial, judged(trial.scenarios)), AT))
 
 
 def _live(folder: Path, runs: Mapping[str, Path]) -> Path:

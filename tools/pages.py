@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.outcome import LEAST_EFFECTS
-from keyheat.runs.frames import FRAMES
+from keyheat.runs.parquet import FRAMES
 from tools.accuracy.score import LEFT
 from tools.accuracy.tally import CONSTRAINTS, SURE
 

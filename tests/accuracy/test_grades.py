@@ -8,7 +8,8 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence
 from tests.make import START, an_evidence, client_seconds, throttled
 from tools.accuracy.draw import Loss
-from tools.accuracy.score import CAUSES, left
+from tools.accuracy.score import left
+from tools.accuracy.worlds import CAUSES
 
 MINUTE = timedelta(minutes=1)
 KEY = ("metric", "statistic", "period_s", "index", "operation")

@@ -37,14 +37,20 @@ SPANS = [
 def test_a_false_alarm_is_one_more_span_that_is_not_right() -> None:
     found = score("minutes", SPANS, [judgement(0.9, False, false_alarm=True)])
     assert (found.right, found.decided, found.of_decided) == (Share(7, 12), Share(9, 11), Share(7, 10))
-    assert found.confusion["none", "table"] == 1
+    assert {"truth": "none", "answer": "table", "spans": 1} in found.confusion
 
 
 def test_precision_and_recall_of_each_constraint() -> None:
-    found = {one.name: one for one in score("minutes", SPANS, []).named}
-    assert (found["partition"].precision, found["partition"].recall) == (Share(6, 6), Share(6, 8))
-    assert (found["table"].precision, found["table"].recall) == (Share(1, 3), Share(1, 2))
-    assert (found["account"].precision.value, found["account"].recall) == (None, Share(0, 1))
+    named = {one["name"]: (one["precision"], one["recall"]) for one in score("minutes", SPANS, []).named}
+    assert named["partition"] == (Share(6, 6), Share(6, 8))
+    assert named["table"] == (Share(1, 3), Share(1, 2))
+    assert named["account"] == (Share(0, 0), Share(0, 1))
+
+
+def test_where_spans_are_right_and_which_scenarios_are_worst() -> None:
+    found = score("minutes", SPANS, [judgement(0.9, False, false_alarm=True)])
+    assert {"where": "table write", "truth": "partition", "right": Share(6, 8)} in found.placed
+    assert [(one["scenario"], one["not_right"]) for one in found.worst] == [(5, 2), (7, 2), (3, 1)]
 
 
 def test_labels_that_are_as_right_as_they_say_are_calibrated() -> None:
@@ -52,13 +58,6 @@ def test_labels_that_are_as_right_as_they_say_are_calibrated() -> None:
     assert calibration_error(calibration(good)) == pytest.approx(0.0)
     boastful = [judgement(0.9, number < 5) for number in range(10)]
     assert calibration_error(calibration(boastful)) == pytest.approx(0.4)
-
-
-@pytest.mark.slow
-def test_the_interval_of_a_share() -> None:
-    low, high = Share(8, 10).interval  # the textbook's example of Wilson's score
-    assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
-    assert Share(0, 0).interval == (0.0, 1.0)
 
 
 def test_goals_that_are_missed_are_named() -> None:

@@ -8,7 +8,7 @@ import pytest
 from keyheat.model.behaviour import DEFAULT, Behaviour, behaving
 from keyheat.simulator.simulate import simulate
 from tools.trial.judgement import SHOWS, _scaled
-from tools.trial.scenarios import FOLDER, NAMES, trial_scenario
+from tools.trial.record import FOLDER, NAMES, trial_scenario
 
 
 @pytest.mark.parametrize("name", NAMES)

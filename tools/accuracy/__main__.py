@@ -19,7 +19,7 @@ from tools.accuracy.draw import draw
 from tools.accuracy.run import labels_of, outcomes, play, together
 from tools.accuracy.score import BEST
 from tools.accuracy.tally import missed, score_all
-from tools.accuracy.worlds import WorldsName, worlds_of
+from tools.accuracy.worlds import WORLDS, WorldsName
 
 
 @click.command()
@@ -43,11 +43,12 @@ def accuracy(
 
     Exit code 1 where a goal is missed.
     """
-
     if only is not None:
         if file is not None or not in_words():
             raise click.UsageError("--only explains one scenario in words: leave --write and --json out")
-        return _explain(seed, only, worlds)
+        played, numbers = play(draw(seed, only, WORLDS[worlds])), load_thresholds()
+        out.print(shown_as.explained(played, {best: labels_of(played, best, numbers) for best in BEST}))
+        return DONE
     jobs = min(jobs or os.cpu_count() or 1, count)
     found = together(
         list(counted(outcomes(seed, range(count), worlds=worlds, jobs=jobs), count, "scenarios", bars))
@@ -66,15 +67,6 @@ def accuracy(
     for goal in short:
         err.print(f"missed: {goal}")
     return BROKEN if short else DONE
-
-
-def _explain(seed: int, number: int, worlds: WorldsName) -> int:
-    """One scenario in full."""
-
-    played, numbers = play(draw(seed, number, worlds_of(worlds))), load_thresholds()
-    labels = {best: labels_of(played, best, numbers) for best in BEST}
-    out.print(shown_as.explained(played, labels))
-    return DONE
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from tools.accuracy import score, truth
 from tools.accuracy.draw import RandomScenario, draw
 from tools.accuracy.score import BEST, Best, LabelScore, SpanScore
 from tools.accuracy.truth import TrueRecord, TrueSpan, Whose
-from tools.accuracy.worlds import WorldsName, worlds_of
+from tools.accuracy.worlds import WORLDS, WorldsName
 
 NOTHING = TrueRecord()
 
@@ -78,7 +78,8 @@ def judge(played: SimulatedScenario, numbers: Thresholds) -> ScenarioScores:
     for best in BEST:
         labels = labels_of(played, best, numbers)
         for whose in sorted({*played.records, *((one.resource, one.direction) for one in labels)}):
-            own, record = score.of_whose(labels, whose), played.records.get(whose, NOTHING)
+            own = [label for label in labels if (label.resource, label.direction) == whose]
+            record = played.records.get(whose, NOTHING)
             sprinkle = score.is_sprinkle(record, numbers.noise)
             spans = played.spans.get(whose, ())
             answered += score.answers(spans, own, record, number=number, best=best, sprinkle=sprinkle)
@@ -88,7 +89,7 @@ def judge(played: SimulatedScenario, numbers: Thresholds) -> ScenarioScores:
 
 def outcome(seed: int, worlds: WorldsName, number: int) -> ScenarioScores:
     """The `number`-th scenario of a seed, from drawing to judging."""
-    return judge(play(draw(seed, number, worlds_of(worlds))), load_thresholds())
+    return judge(play(draw(seed, number, WORLDS[worlds])), load_thresholds())
 
 
 def outcomes(

@@ -21,14 +21,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import floor
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from keyheat.analysis.thresholds import NoiseThresholds
-from keyheat.model.resources import Cause
-from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label, SecondCount, ThrottleCount
 from keyheat.words import Constraint, Direction, Grade
-from tools.accuracy.truth import TrueRecord, TrueSpan, Whose
+from tools.accuracy.truth import TrueRecord, TrueSpan
+from tools.accuracy.worlds import CAUSES
 
 Best = Literal["reasons", "causes", "seconds", "minutes"]
 """The best evidence that is left."""
@@ -41,9 +40,6 @@ LEFT: Final[Mapping[Best, str]] = {
     "minutes": "CloudWatch's minutes alone",
 }
 """The best evidence that is left, in words."""
-CAUSES: Final = frozenset(
-    metrics.cause_events(direction, cause) for direction in Direction for cause in Cause
-)
 
 
 def left(evidence: Evidence, best: Best, *, client: bool) -> Evidence:
@@ -53,28 +49,13 @@ def left(evidence: Evidence, best: Best, *, client: bool) -> Evidence:
     """
     if best == "reasons":
         return evidence
-    if best == "causes":
-        return without_reasons(evidence) if client else without_client(evidence)
-    hidden = without_causes(evidence)
-    return without_reasons(hidden) if best == "seconds" else without_client(hidden)
-
-
-def without_reasons(evidence: Evidence) -> Evidence:
-    """As an old SDK saw it: throttles without a reason, and so without the index that refused a write."""
-    return evidence.model_copy(
-        update={"throttles": _bare(evidence.throttles), "seconds": _unblamed(evidence.seconds)}
-    )
-
-
-def without_causes(evidence: Evidence) -> Evidence:
-    """As CloudWatch was before its cause-specific metrics: throttle events of any cause only."""
-    kept = tuple(series for series in evidence.series if series.metric not in CAUSES)
-    return evidence.model_copy(update={"series": kept})
-
-
-def without_client(evidence: Evidence) -> Evidence:
-    """As for a table that others load: CloudWatch alone."""
-    return evidence.model_copy(update={"throttles": None, "seconds": None})
+    hidden: dict[str, Any] = {"throttles": None, "seconds": None}  # as for a table that others load
+    if best == "seconds" or (best == "causes" and client):
+        # As an old SDK saw it: throttles without a reason, and so without the index that refused a write.
+        hidden = {"throttles": _bare(evidence.throttles), "seconds": _unblamed(evidence.seconds)}
+    if best != "causes":  # CloudWatch before its cause-specific metrics: throttle events of any cause only
+        hidden["series"] = tuple(series for series in evidence.series if series.metric not in CAUSES)
+    return evidence.model_copy(update=hidden)
 
 
 def _bare(rows: Sequence[ThrottleCount] | None) -> tuple[ThrottleCount, ...] | None:
@@ -172,38 +153,32 @@ def answers(
 
 def judged(labels: Iterable[Label], record: TrueRecord, *, number: int, best: Best) -> list[LabelScore]:
     """Every label that names a constraint; right where at least half of its throttles had that one."""
-    return [
-        _judged(label, record, number=number, best=best)
-        for label in labels
-        if label.constraint not in ("undetermined", "none")
-    ]
+    scores = []
+    for label in labels:
+        if label.constraint in ("undetermined", "none"):
+            continue
+        within = [record.refused[second] for second in _within(label, record)]
+        own = sum(causes.get(label.constraint, 0) for causes in within)
+        everything = sum(sum(causes.values()) for causes in within)
+        scores.append(
+            LabelScore(
+                number=number,
+                best=best,
+                constraint=label.constraint,
+                rule=label.rule or "none",
+                grade=label.grade,
+                confidence=label.confidence,
+                throttles=label.throttles,
+                right=everything > 0 and own >= HALF * min(max(1, label.throttles), everything),
+                false_alarm=not everything,
+            )
+        )
+    return scores
 
 
 def is_sprinkle(record: TrueRecord, noise: NoiseThresholds) -> bool:
     """Whether all throttles of a resource in a direction are so few and so rare that they make no verdict."""
     return record.throttles <= noise.throttles and record.throttles <= noise.share * record.attempts
-
-
-def of_whose(labels: Iterable[Label], whose: Whose) -> list[Label]:
-    """The labels of one resource and direction."""
-    return [label for label in labels if (label.resource, label.direction) == whose]
-
-
-def _judged(label: Label, record: TrueRecord, *, number: int, best: Best) -> LabelScore:
-    within = _within(label, record)
-    own = sum(record.refused[second].get(label.constraint, 0) for second in within)
-    everything = sum(sum(record.refused[second].values()) for second in within)
-    return LabelScore(
-        number=number,
-        best=best,
-        constraint=label.constraint,
-        rule=label.rule or "none",
-        grade=label.grade,
-        confidence=label.confidence,
-        throttles=label.throttles,
-        right=everything > 0 and own >= HALF * min(max(1, label.throttles), everything),
-        false_alarm=not everything,
-    )
 
 
 def _within(label: Label, record: TrueRecord) -> list[int]:
@@ -215,26 +190,19 @@ def _shares(labels: Sequence[Label], record: TrueRecord) -> dict[int, dict[str, 
     """By second: how its throttles are divided among the constraints of the labels; none where none lies."""
     laid: defaultdict[int, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for label in labels:
-        for second, throttles in _laid(label, record).items():
-            laid[second][label.constraint] += throttles
-    return {second: _normal(parts) for second, parts in laid.items()}
-
-
-def _laid(label: Label, record: TrueRecord) -> dict[int, float]:
-    within = _within(label, record)
-    everything = {second: sum(record.refused[second].values()) for second in within}
-    own = {second: record.refused[second].get(label.constraint, 0) for second in within}
-    places = own if any(own.values()) else everything
-    total = sum(places.values())
+        within = _within(label, record)
+        everything = {second: sum(record.refused[second].values()) for second in within}
+        own = {second: record.refused[second].get(label.constraint, 0) for second in within}
+        places = own if any(own.values()) else everything
+        total = sum(places.values())
+        for second in within:
+            share = max(1, label.throttles) * places[second] / total
+            laid[second][label.constraint] += share + NO_CLAIM * everything[second]
+    totals = {second: sum(parts.values()) for second, parts in laid.items()}
     return {
-        second: max(1, label.throttles) * places[second] / total + NO_CLAIM * everything[second]
-        for second in within
+        second: {constraint: part / totals[second] for constraint, part in parts.items()}
+        for second, parts in laid.items()
     }
-
-
-def _normal(parts: Mapping[str, float]) -> dict[str, float]:
-    total = sum(parts.values())
-    return {constraint: part / total for constraint, part in parts.items()}
 
 
 def _answer(span: TrueSpan, shares: Mapping[int, Mapping[str, float]]) -> str:

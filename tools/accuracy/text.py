@@ -14,26 +14,23 @@ from keyheat.show.render import COLOURS, Paragraph
 from tools.accuracy.draw import CHANCE_ROWS, SITUATION_ROWS
 from tools.accuracy.run import SimulatedScenario
 from tools.accuracy.score import BEST, LEFT, Best
-from tools.accuracy.tally import SURE, GradeScore, Share, goal_of
+from tools.accuracy.tally import GOALS, SURE, GradeScore, Share
 from tools.accuracy.worlds import WorldsName
 
-COLUMNS: Final = ("spans", "right", "decided", "of those", "of sure", "false", "off by")
+WORST: Final = ("Scenarios with spans that are not right, most first (--only N explains one):",)
+COLUMNS: Final = ("best left", "spans", "right", "decided", "of those", "of sure", "false", "off by")
 
 
 def table(scores: Sequence[GradeScore], worlds: WorldsName) -> RenderableType:
     """One line for each grade of evidence, goals beside their shares, and a goal that is missed in red."""
     made = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    made.add_column("best left", no_wrap=True)
     for name in COLUMNS:
-        made.add_column(name, justify="right", no_wrap=True)
+        made.add_column(name, justify="right" if made.columns else "left", no_wrap=True)
     for score in scores:
         made.add_row(
             score.best,
             f"{score.decided.whole:,}",
-            _judged(score, "right", worlds),
-            _judged(score, "decided", worlds),
-            _judged(score, "of_decided", worlds),
-            _judged(score, "sure", worlds),
+            *(_judged(score, of, worlds) for of in ("right", "decided", "of_decided", "sure")),
             f"{score.false_alarms:,}",
             f"{score.calibration_error:.3f}",
         )
@@ -46,11 +43,7 @@ def table(scores: Sequence[GradeScore], worlds: WorldsName) -> RenderableType:
             f"a confidence of {SURE:g} and more. Goals in brackets. False: labels where nothing throttled. "
             "Off by: the calibration error."
         ),
-        *(
-            [Text("Scenarios with spans that are not right, most first (--only N explains one):")]
-            if worst
-            else []
-        ),
+        *map(Text, WORST if worst else ()),
         *(Paragraph(line, "  ", "    ") for line in worst),
     )
 
@@ -59,25 +52,12 @@ def plain(
     scores: Sequence[GradeScore], missed: Sequence[str], *, seed: int, count: int, worlds: WorldsName
 ) -> dict[str, Any]:
     """The scores as plain values."""
-    grades = {}
-    for score in scores:
-        values = asdict(score)
-        values["confusion"] = [
-            {"truth": truth, "answer": answer, "spans": spans}
-            for (truth, answer), spans in sorted(score.confusion.items())
-        ]
-        values["placed"] = [
-            {"where": where, "truth": truth, "right": asdict(share)}
-            for (where, truth), share in sorted(score.placed.items())
-        ]
-        values["worst"] = [{"scenario": number, "not_right": bad} for number, bad in score.worst]
-        grades[values.pop("best")] = values
     return {
         "worlds": worlds,
         "seed": seed,
         "scenarios": count,
         "missed_goals": list(missed),
-        "grades": grades,
+        "grades": {score.best: {k: v for k, v in asdict(score).items() if k != "best"} for score in scores},
         "situations": [
             {"name": name, "wide": wide, "nominal": nominal, "what": what}
             for name, wide, nominal, what in SITUATION_ROWS
@@ -109,20 +89,17 @@ def explained(played: SimulatedScenario, labels: Mapping[Best, Sequence[Label]])
 
 def _judged(score: GradeScore, of: str, worlds: WorldsName) -> Text:
     """A share, green where it reaches its goal, red where it does not."""
-    goal = goal_of(score, of, worlds)
+    goal = next((goal for goal in GOALS[worlds] if (goal.best, goal.of) == (score.best, of)), None)
     share: Share = getattr(score, of)
+    percent = share.said.removesuffix(" %")
     if goal is None:
-        return Text(_percent(share), style="dim")
+        return Text(percent, style="dim")
     reached = share.value is not None and share.value >= goal.at_least
-    return Text(f"{_percent(share)} ({goal.at_least * 100:g})", style="green" if reached else "bold red")
-
-
-def _percent(share: Share) -> str:
-    return share.said.removesuffix(" %")
+    return Text(f"{percent} ({goal.at_least * 100:g})", style="green" if reached else "bold red")
 
 
 def _numbers(score: GradeScore) -> str:
-    return ", ".join(f"{number} ({bad})" for number, bad in score.worst[:10])
+    return ", ".join(f"{one['scenario']} ({one['not_right']})" for one in score.worst[:10])
 
 
 def _truth(played: SimulatedScenario) -> list[str]:

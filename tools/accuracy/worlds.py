@@ -6,7 +6,7 @@ world each of these is drawn, by chances that stand here and are argued in `docs
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
@@ -24,16 +24,11 @@ from tools.accuracy import streams
 from tools.accuracy.streams import Rates, between
 
 WorldsName = Literal["wide", "nominal"]
-COUNTED_BY_MINUTE: Final = frozenset(
-    name
-    for direction in Direction
-    for name in (
-        metrics.consumed(direction),
-        metrics.throttle_events(direction),
-        *(metrics.cause_events(direction, cause) for cause in Cause),
-    )
+CAUSES: Final = frozenset(
+    metrics.cause_events(direction, cause) for direction in Direction for cause in Cause
 )
-EVENTS: Final = COUNTED_BY_MINUTE - {metrics.consumed(direction) for direction in Direction}
+EVENTS: Final = CAUSES | set(map(metrics.throttle_events, Direction))
+COUNTED_BY_MINUTE: Final = EVENTS | set(map(metrics.consumed, Direction))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +96,6 @@ def _moved(
     return found
 
 
-def _as_modelled(_rng: Random) -> Behaviour:
-    return DEFAULT
-
-
-def _as_it_happened(_rng: Random) -> Publication:
-    return Publication()
-
-
 def _any_capacity(rng: Random) -> float:
     """Units/s of a table: from 1 to 100,000, most often hundreds or thousands."""
     return between(rng, 1, 100_000) if rng.random() < 0.25 else between(rng, 50, 20_000)
@@ -162,30 +149,21 @@ def ordinary_shape(
     """The load in each second as a part of its peak: jobs, spikes, days, and whoever happens to come by."""
     kind = rng.choices(("plain", "spikes", "job", "tail"), weights=(50, 22, 13, 15))[0]
     low = rng.uniform(*base)
-    if kind == "spikes":
-        long_s, every_s = rng.randint(1, 20), rng.choice((10, 15, 20, 30, 60, 60, rng.randint(21, 90)))
-        return _again(
-            rng, duration_s, long_s=min(long_s, every_s // 2), every_s=every_s, low=low, what="spikes"
-        )
-    if kind == "job":
-        every_s = rng.choice((60, 300, 300, 600))
-        long_s = rng.randint(5, every_s // 2)
-        return _again(
-            rng, duration_s, long_s=long_s, every_s=every_s, low=rng.choice((0.0, low)), what="a job"
-        )
+    if kind in ("spikes", "job"):
+        if kind == "spikes":
+            long_s, every_s = rng.randint(1, 20), rng.choice((10, 15, 20, 30, 60, 60, rng.randint(21, 90)))
+            long_s = min(long_s, every_s // 2)
+        else:
+            every_s = rng.choice((60, 300, 300, 600))
+            long_s, low = rng.randint(5, every_s // 2), rng.choice((0.0, low))
+        what = "a job" if kind == "job" else kind
+        rates, word = streams.again(rng, duration_s, long_s=long_s, every_s=every_s, low=low, what=what)
+        if rates.max() < 1.0:  # one that would have come after the end
+            rates[-long_s:] = 1.0
+        return rates, word
     if kind == "tail":
         return _long_tail(rng, duration_s)
     return streams.a_shape(rng, duration_s, base=base)
-
-
-def _again(
-    rng: Random, duration_s: int, *, long_s: int, every_s: int, low: float, what: str
-) -> tuple[Rates, str]:
-    first = rng.randrange(every_s)
-    rates = np.where((np.arange(duration_s) + first) % every_s < long_s, 1.0, low)
-    if rates.max() < 1.0:  # one that would have come after the end
-        rates[-long_s:] = 1.0
-    return rates, f"{what} of {long_s} s every {every_s} s above {low:.0%}"
 
 
 def _long_tail(rng: Random, duration_s: int) -> tuple[Rates, str]:
@@ -205,7 +183,6 @@ class Worlds:
     """What is drawn, and how often: chances are of a scenario, or of each stream of requests."""
 
     name: WorldsName
-    what: str
     capacity: Callable[[Random], float]
     behaviour: Callable[[Random], Behaviour]
     publication: Callable[[Random], Publication]
@@ -220,12 +197,11 @@ class Worlds:
     """Refused requests that come again, after a wait."""
 
 
-NOMINAL: Final = Worlds(
+NOMINAL: Final = Worlds(  # tables that behave as the model does, and say all of it
     name="nominal",
-    what="tables that behave as the model does, and say all of it",
     capacity=_any_capacity,
-    behaviour=_as_modelled,
-    publication=_as_it_happened,
+    behaviour=lambda _rng: DEFAULT,
+    publication=lambda _rng: Publication(),
     shape=streams.a_shape,
     another_client=0.15,
     changed=0.12,
@@ -234,9 +210,8 @@ NOMINAL: Final = Worlds(
     at_random=0.3,
     tried_again=0.1,
 )
-WIDE: Final = Worlds(
+WIDE: Final = Worlds(  # ordinary days of ordinary tables: burst, loads, clients and counters as they come
     name="wide",
-    what="ordinary days of ordinary tables: burst, loads, clients and counters as they come",
     capacity=_usual_capacity,
     behaviour=_any_behaviour,
     publication=_ordinary_publication,
@@ -248,9 +223,4 @@ WIDE: Final = Worlds(
     at_random=0.6,
     tried_again=0.4,
 )
-WORLDS: Final[Sequence[Worlds]] = (WIDE, NOMINAL)
-
-
-def worlds_of(name: WorldsName) -> Worlds:
-    """The worlds of a name."""
-    return next(one for one in WORLDS if one.name == name)
+WORLDS: Final[Mapping[WorldsName, Worlds]] = {"wide": WIDE, "nominal": NOMINAL}

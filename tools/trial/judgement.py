@@ -18,8 +18,15 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.limits import WRITE_UNIT_BYTES
 from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.simulator.simulate import simulate
-from tools.trial.record import STEP_S, Observed, ScenarioName, observed_simulation
-from tools.trial.scenarios import FOLDER, as_sent, trial_scenario
+from tools.trial.record import (
+    FOLDER,
+    STEP_S,
+    Observed,
+    ScenarioName,
+    as_sent,
+    observed_simulation,
+    trial_scenario,
+)
 
 FIRST, AT_LIMIT = "first throttle, s", "seconds at the limit"
 TIMES: Final = {FIRST: 1.5, AT_LIMIT: 2.0}
@@ -218,9 +225,7 @@ def _least(name: str, mean: float, attempts: int, load: LoadSpec) -> float:
     return 0.1 * attempts  # of a reason: how many of them there are is in the units already
 
 
-@cache
-def _scenario(name: str, attempts: int, scale: float) -> Any:
-    return as_sent(name, attempts, scale)
+_scenario: Final = cache(as_sent)
 
 
 def _said(seen: Observed, behaviour: Behaviour, seed: int) -> Observed:
@@ -230,8 +235,7 @@ def _said(seen: Observed, behaviour: Behaviour, seed: int) -> Observed:
 @lru_cache(maxsize=512)  # the search for a parameter comes back to what it has tried, with more seeds
 def _simulated(name: ScenarioName, attempts: int, scale: float, behaviour: Behaviour, seed: int) -> Observed:
     scenario = _scenario(name, attempts, scale)
-    made = simulate(scenario, seed=seed, folder=FOLDER, behaviour=behaviour)
-    return observed_simulation(name, made)
+    return observed_simulation(name, simulate(scenario, seed=seed, folder=FOLDER, behaviour=behaviour))
 
 
 def _outside(expected: Mapping[str, _Expected], behaviour: Behaviour) -> set[str]:
