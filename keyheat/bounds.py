@@ -57,7 +57,8 @@ def _decoded(body: bytes) -> str:
 
 def parsed_toml(text: str) -> dict[str, Any]:
     """Parse TOML. Raises `NotAccepted`."""
-    bare = _TOML_STRINGS.sub(_without_content, text)
+    # A string may be part of a key; a comment is not.
+    bare = _TOML_STRINGS.sub(lambda match: "" if match[0].startswith("#") else "x", text)
     _check_depth(bare.encode(errors="replace"), MOST_TOML_DEPTH)
     words = _NO_KEY.split(bare.replace(" ", "").replace("\t", ""))
     if (parts := 1 + max(word.count(".") for word in words)) > MOST_KEY_PARTS:
@@ -76,11 +77,6 @@ def parsed_json(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise NotAccepted(f"not whole JSON: {error}") from error
-
-
-def _without_content(match: re.Match[str]) -> str:
-    """Replace a string, which may be part of a key; remove a comment."""
-    return "" if match[0].startswith("#") else "x"
 
 
 def _outside_strings(body: bytes) -> bytes:

@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -22,12 +22,9 @@ MOST_TEXT_BYTES: Final = 1 << 20
 PIECE_BYTES: Final = 1 << 16
 
 _NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # Windows has no named pipes in folders
-_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISSOCK, "a socket"),
-)
+_KINDS: Final = {
+    stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket",
+}  # fmt: skip
 
 
 class NotRead(OSError):
@@ -65,9 +62,7 @@ def read_file(path: Path, most_bytes: int) -> bytes:
 
 def lines_of(file: IO[str], most_characters: int) -> Iterator[str]:
     """Read the lines of an open text, one at a time. Raises `NotRead` for a longer line."""
-    number = 0
-    while line := file.readline(most_characters + 1):
-        number += 1
+    for number, line in enumerate(iter(lambda: file.readline(most_characters + 1), ""), start=1):
         if len(line) > most_characters:
             raise NotRead(
                 f"line {number:,} has more than {most_characters:,} characters, the most that is read"
@@ -102,8 +97,7 @@ def is_text(name: str) -> bool:
 
 
 def _check_kind(status: os.stat_result) -> None:
-    kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), None)
-    if kind is not None:
+    if (kind := _KINDS.get(stat.S_IFMT(status.st_mode))) is not None:
         raise NotRead(f"it is {kind}, and only regular files are read; save its content to a file first")
 
 

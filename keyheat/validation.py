@@ -1,6 +1,7 @@
 """Validate content from outside: report every error at once, each with its path."""
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -93,7 +94,8 @@ def checked(path: Path, model: type[Model], content: object) -> Model:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise FileProblem(f"{path}: {listed(mistakes(error), _more(error))}") from error
+        more = sum(item["ctx"]["count"] for item in error.errors() if item["type"] == MORE)
+        raise FileProblem(f"{path}: {listed(mistakes(error), more)}") from error
 
 
 def table_in(content: object) -> object:
@@ -153,7 +155,12 @@ def mistakes_of_the_rest(
         new = {_in_file(item["loc"]) for item in error.errors()} - gone
         gone |= new
         for place in sorted(new, key=len, reverse=True):
-            _leave_out(rest, place)
+            part: Any = rest
+            with suppress(KeyError, IndexError, TypeError):
+                for step in place[:-1]:
+                    part = part[step]
+                if isinstance(part, dict):  # of a list nothing is taken out: its places are numbered
+                    part.pop(place[-1] if place else None, None)
         try:
             model.model_validate(rest)
             break
@@ -177,17 +184,6 @@ def _follows(place: Place, gone: Collection[Place], deciding: Collection[str]) -
 def _in_file(location: Iterable[int | str]) -> Place:
     """The place of a mistake; `<part>` only tells kinds apart, `[key]` is the name of a value."""
     return tuple(step for step in location if not str(step).startswith(("<", "[")))
-
-
-def _leave_out(raw: Any, place: Place) -> None:
-    """Take a value out of its part; of a list none, whose places are numbered."""
-    for step in place[:-1]:
-        try:
-            raw = raw[step]
-        except (KeyError, IndexError, TypeError):
-            return
-    if isinstance(raw, dict) and place:
-        raw.pop(place[-1], None)
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
@@ -239,10 +235,6 @@ def _moved(error: ValidationError, by: int) -> list[InitErrorDetails]:
         )
         for item in error.errors()[:MOST_SHOWN]
     ]
-
-
-def _more(error: ValidationError) -> int:
-    return sum(item["ctx"]["count"] for item in error.errors() if item["type"] == MORE)
 
 
 def path_of(location: Iterable[int | str]) -> str:

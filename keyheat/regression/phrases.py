@@ -35,7 +35,14 @@ def headline(outcome: SessionOutcome) -> str:
     of_gates = f"{failed} of {some(gates, 'gate')} failed"
     match outcome.verdict:
         case "good":
-            return f"{outcome.suite} {_good(gates, len(outcome.of('undecided')))}."
+            undecided = len(outcome.of("undecided"))
+            if not gates:
+                return f"{outcome.suite} ran; there was nothing to compare with."
+            if undecided:
+                held = f"{gates - undecided} of {some(gates, 'gate')} held"
+                return f"{outcome.suite} shows no regression: {held}, {undecided} could not have seen one."
+            held = "its one gate held" if gates == 1 else f"all {gates:,} gates held"
+            return f"{outcome.suite} is as good as it was: {held}."
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
         case "unaccepted":
@@ -65,16 +72,6 @@ def _unaccepted(outcome: SessionOutcome) -> str:
     if outcome.baseline.accepted:
         return "shows no regression: review what is new, then accept it"
     return "shows no regression, but no session is accepted yet: review this one"
-
-
-def _good(gates: int, undecided: int) -> str:
-    if not gates:
-        return "ran; there was nothing to compare with"
-    if undecided:
-        passed = f"{gates - undecided} of {some(gates, 'gate')} held"
-        return f"shows no regression: {passed}, {undecided} could not have seen one"
-    passed = "its one gate held" if gates == 1 else f"all {gates:,} gates held"
-    return f"is as good as it was: {passed}"
 
 
 def decision(finding: GateFinding) -> str:
