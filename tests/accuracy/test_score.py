@@ -8,8 +8,7 @@ import pytest
 from keyheat.analysis.thresholds import NoiseThresholds
 from keyheat.runs.formats import Label
 from keyheat.words import Constraint
-from tools.accuracy.score import MISSED, answers, is_sprinkle, judged
-from tools.accuracy.truth import Refused, TrueRecord, true_spans
+from tools.accuracy.score import MISSED, Refused, TrueRecord, answers, is_sprinkle, judged, true_spans
 
 START = 1_800_000_000
 WHOSE = ("table", "write")

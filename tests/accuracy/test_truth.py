@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tools.accuracy.truth import TrueRecord, records, true_spans, with_quota
+from tools.accuracy.score import TrueRecord, records, true_spans, with_quota
 
 WHOSE = ("table", "write")
 

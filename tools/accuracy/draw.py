@@ -12,10 +12,9 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, Window
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import Direction
-from tools.accuracy.draft import Draft, a_kind
 from tools.accuracy.situations import BESIDE, SITUATIONS, a_situation
 from tools.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
-from tools.accuracy.worlds import NOMINAL, WIDE, Publication, Worlds
+from tools.accuracy.worlds import NOMINAL, WIDE, Draft, Publication, Worlds, a_kind
 
 
 def disturb(draft: Draft) -> None:

@@ -15,10 +15,9 @@ from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.run import Run
 from keyheat.simulator.simulate import SIMULATED_START_S, simulate
-from tools.accuracy import score, truth
+from tools.accuracy import score
 from tools.accuracy.draw import RandomScenario, draw
-from tools.accuracy.score import BEST, Best, LabelScore, SpanScore
-from tools.accuracy.truth import TrueRecord, TrueSpan, Whose
+from tools.accuracy.score import BEST, Best, LabelScore, SpanScore, TrueRecord, TrueSpan, Whose
 from tools.accuracy.worlds import WORLDS, WorldsName
 
 NOTHING = TrueRecord()
@@ -56,10 +55,10 @@ def play(drawn: RandomScenario) -> SimulatedScenario:
     )
     whole = drawn.publication.of(evidence_of(simulation))
     model = simulation.models[drawn.scenario.table.name]
-    records = truth.records(model.decisions())
+    records = score.records(model.decisions())
     seen = drawn.loss.seen(whole.window)
     spans = {
-        whose: truth.true_spans(whose, {s: causes for s, causes in record.refused.items() if seen(s)})
+        whose: score.true_spans(whose, {s: causes for s, causes in record.refused.items() if seen(s)})
         for whose, record in records.items()
     }
     return SimulatedScenario(drawn=drawn, records=records, spans=spans, evidence=drawn.loss.of(whole))
@@ -83,7 +82,7 @@ def judge(played: SimulatedScenario, numbers: Thresholds) -> ScenarioScores:
             sprinkle = score.is_sprinkle(record, numbers.noise)
             spans = played.spans.get(whose, ())
             answered += score.answers(spans, own, record, number=number, best=best, sprinkle=sprinkle)
-            judged += score.judged(own, truth.with_quota(played.records, whose), number=number, best=best)
+            judged += score.judged(own, score.with_quota(played.records, whose), number=number, best=best)
     return ScenarioScores(answered=tuple(answered), judged=tuple(judged))
 
 

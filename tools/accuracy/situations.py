@@ -14,7 +14,6 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import ON_DEMAND_START
 from keyheat.simulator.flow import IndexFlow
 from keyheat.simulator.masses import Masses, Within
-from tools.accuracy.draft import Draft
 from tools.accuracy.streams import (
     LONGEST_S,
     above_burst,
@@ -27,7 +26,7 @@ from tools.accuracy.streams import (
     some_keys,
     some_spikes,
 )
-from tools.accuracy.worlds import WorldsName
+from tools.accuracy.worlds import Draft, WorldsName
 
 Situation = Callable[[Draft], None]
 PATIENCE_S: Final = 750  # the most that a load is made longer, so that a burst is spent within it
