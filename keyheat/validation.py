@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from keyheat.bounds import NotAccepted, parsed_toml, text_of
+from keyheat.inputs import NotAccepted, parsed_toml, text_of
 from keyheat.runfiles import FileProblem
 from keyheat.words import TOGETHER
 
@@ -166,19 +166,15 @@ def mistakes_of_the_rest(
             break
         except ValidationError as found:
             error = found
-        lines += [
-            _line(item, patterns, model)
-            for item in error.errors()
-            if item["type"] != "missing" and not _follows(_in_file(item["loc"]), gone, deciding)
-        ]
+        # A mistake may only be there because other fields were left out.
+        around = {each[:-1] for each in gone}
+        within = {each[:-1] if each[-1:] and each[-1] in deciding else each for each in gone}
+        for item in error.errors():
+            place = _in_file(item["loc"])
+            follows = place in around or any(place[: len(each)] == each for each in within)
+            if item["type"] != "missing" and not follows:
+                lines.append(_line(item, patterns, model))
     return list(dict.fromkeys(lines))
-
-
-def _follows(place: Place, gone: Collection[Place], deciding: Collection[str]) -> bool:
-    """Whether a mistake may only be there because other fields were left out."""
-    within = {each[:-1] if each[-1:] and each[-1] in deciding else each for each in gone}
-    around = {each[:-1] for each in gone}
-    return place in around or any(place[: len(each)] == each for each in within)
 
 
 def _in_file(location: Iterable[int | str]) -> Place:

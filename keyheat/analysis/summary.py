@@ -12,7 +12,7 @@ from keyheat.analysis.measurement import measures_of
 from keyheat.analysis.measures import CAPACITY_USED, Absence
 from keyheat.analysis.setup import Setup as Setup
 from keyheat.analysis.setup import setup_of
-from keyheat.bounds import parsed_json
+from keyheat.inputs import parsed_json
 from keyheat.masking import masked
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.formats import BEYOND, Confidence, Diagnosis, Label, read_diagnosis

@@ -23,7 +23,6 @@ from typing import Any, Final
 
 import orjson
 
-from keyheat.bounds import parsed_json, unmarked
 from keyheat.endpoint.descriptions import creation_of, described_tables, region_of
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key
@@ -36,7 +35,7 @@ from keyheat.endpoint.tables.catalog import Catalog, Table
 from keyheat.endpoint.tables.create import create_table
 from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.values import check_item
-from keyheat.inputs import read_file
+from keyheat.inputs import parsed_json, read_file, unmarked
 
 FORMAT: Final = "keyheat.snapshot/1"
 ACCEPTED: Final = f"accepted is what GET /_keyheat/snapshot gives, which begins with its format, {FORMAT}"

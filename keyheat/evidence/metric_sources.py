@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat import bounds
 from keyheat.evidence.log_records import time_of
+from keyheat.inputs import unmarked
 from keyheat.runfiles import FileProblem, bytes_of, parsed_json
 
 MOST_CSV_BYTES: Final = 64 << 20
@@ -27,7 +27,7 @@ def content_of(path: Path) -> Any:
     """Parse JSON, or the rows of CSV."""
     hint = "; the AWS CLI prints JSON with --output json" if path.suffix.lower() == ".json" else ""
     try:
-        body = bounds.unmarked(bytes_of(path, MOST_CSV_BYTES)) if not hint else b"{"
+        body = unmarked(bytes_of(path, MOST_CSV_BYTES)) if not hint else b"{"
         if body.lstrip()[:1] in (b"{", b"["):
             return parsed_json(path)
         text = body.decode("utf-8", "replace")

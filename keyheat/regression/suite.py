@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from keyheat.analysis.measures import CAPACITY_USED, MEASURES
-from keyheat.bounds import NotAccepted, parsed_toml, text_of
+from keyheat.inputs import NotAccepted, parsed_toml, text_of
 from keyheat.intake.suite import repository_of, scenarios_among, schedule_files, states_format, suite_text
 from keyheat.masking import short_path
 from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy

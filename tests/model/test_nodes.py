@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.bucket import Backlog, Bucket, TokenBucket
-from keyheat.model.nodes import Caller, NodeBucket, provisioned_bucket
+from keyheat.model.nodes import Caller, NodeBucket, Surroundings, provisioned_bucket
 from keyheat.model.resources import TableCapacity
 from keyheat.model.splits import position
 from keyheat.model.table import TableModel
@@ -20,9 +20,8 @@ CHUNK, NODES = DEFAULT.node_chunk_units, DEFAULT.nodes
 def bucket(
     rate: float, caller: Caller | None = None, kept: Bucket | None = None, *, at_s: float = 0.0
 ) -> Bucket:
-    return provisioned_bucket(
-        kept, rate, behaviour=DEFAULT, scale=1.0, caller=caller or Caller(), rng=Random(1), now_s=at_s
-    )
+    around = Surroundings(behaviour=DEFAULT, scale=1.0, rng=Random(1), account={}, caller=caller or Caller())
+    return provisioned_bucket(kept, rate, around, at_s)
 
 
 def test_a_connection_spends_the_chunk_of_its_node_and_waits_for_the_next() -> None:
