@@ -37,7 +37,6 @@ __all__ = ["__version__", *_MODULE_OF]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -48,5 +47,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names."""
     return __all__

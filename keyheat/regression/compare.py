@@ -24,7 +24,7 @@ from keyheat.addresses import on_this_machine
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import percent, some
-from keyheat.regression.outcome import LABELS, WORST_FIRST, Decision, Gate, GateFinding, is_noisy
+from keyheat.regression.outcome import LABELS, WORST_FIRST, Decision, Gate, GateFinding
 from keyheat.regression.phrases import between, label_words, relative, step, value
 from keyheat.regression.statistics import LEAST_RUNS, Interval, interval_of, repetitions_to_tell
 from keyheat.runfiles import SIMULATED
@@ -82,7 +82,7 @@ class Comparison:
     @property
     def exact(self) -> list[tuple[Value, Value]]:
         """Values of each seed with runs on both sides, if only the seed decides them."""
-        if is_noisy(self.gate) and not self.simulated:
+        if self.gate.noisy and not self.simulated:
             return []
         pairs = _pairs(self.first, self.last)
         alike = all(_all_equal(side) for pair in pairs for side in pair)
@@ -99,7 +99,6 @@ class Comparison:
 
     @property
     def tested(self) -> bool:
-        """Whether an interval decides."""
         if self.gate.measure == LABELS or self.exact or self.of_the_machine:
             return False
         finite = all(isfinite(run.number) for run in (*self.first, *self.last))
@@ -152,7 +151,7 @@ def _compare(
     )  # fmt: skip
     if changed and gate.measure in MEANS:
         return replace(sides, gate=gate.model_copy(update={"least_effect": LEAST_CHANGED}))
-    if gate.measure == LABELS or is_noisy(gate) or sides.exact:
+    if gate.measure == LABELS or gate.noisy or sides.exact:
         return sides
     return replace(sides, gate=gate.model_copy(update={"least_effect": LEAST_DRAWN}))
 
@@ -182,7 +181,6 @@ def _finding(sides: Comparison, tests: int) -> GateFinding:
 
 
 def _without_values(sides: Comparison) -> GateFinding:
-    """The finding if one or both sides have no value."""
     name = sides.gate.measure
     why = next((run.absent[name] for run in (*sides.before, *sides.after) if name in run.absent), None)
     reason = f": {ABSENCES[why].says}" if why else ""

@@ -5,7 +5,7 @@ from typing import Final
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, measured, percent, some
-from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict, is_idle, is_noisy
+from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict
 from keyheat.words import LIMITS, limit_words
 
 MOST_TIMES: Final = 1_000  # larger ratios are not printed
@@ -75,8 +75,7 @@ def _unaccepted(outcome: SessionOutcome) -> str:
 
 
 def decision(finding: GateFinding) -> str:
-    """A gate's decision as text."""
-    return "nothing to measure" if is_idle(finding) else DECISIONS[finding.decision]
+    return "nothing to measure" if finding.idle else DECISIONS[finding.decision]
 
 
 def allowed(finding: GateFinding, outcome: SessionOutcome) -> str:
@@ -84,7 +83,7 @@ def allowed(finding: GateFinding, outcome: SessionOutcome) -> str:
     gate, suite = finding.gate, outcome.suite_path
     if finding.decision == "missing":
         return f"Allowed: nothing missing. To stop checking it, remove its gate from {suite}."
-    if gate.least_effect and is_noisy(gate):
+    if gate.least_effect and gate.noisy:
         return f"Allowed: less than {percent(gate.least_effect)} worse (least_effect of its gate in {suite})."
     return "Allowed: nothing worse. If the change is intended, start a new baseline with --new-baseline."
 
@@ -94,7 +93,6 @@ def _run_count(outcome: SessionOutcome) -> int:
 
 
 def baseline_phrase(outcome: SessionOutcome) -> str:
-    """The baseline as text."""
     if outcome.baseline is None:
         return "compared with nothing"
     how = ", whose scenarios were rerun next to the new ones" if outcome.paired else ""

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from keyheat.analysis.setup import WARM, Setup, in_words, kept_form
 from keyheat.analysis.summary import RunSummary
-from keyheat.regression.outcome import Difference, is_noisy
+from keyheat.regression.outcome import Difference
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.manifest import Machine
@@ -46,7 +46,7 @@ def differences(
             difference = Difference(case=case.name, what=path, before=was, after=now)
             if _is_suspect(path, case):
                 suspects.append(difference)
-            elif path not in OF_NOISE or (not case.simulated and any(map(is_noisy, case.gates))):
+            elif path not in OF_NOISE or (not case.simulated and any(gate.noisy for gate in case.gates)):
                 forbidding += [difference] if case.gates else []
     return tuple(forbidding), tuple(suspects)
 

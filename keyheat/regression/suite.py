@@ -17,7 +17,7 @@ from keyheat.analysis.measures import CAPACITY_USED, MEASURES
 from keyheat.inputs import NotAccepted, parsed_toml, text_of
 from keyheat.intake.suite import repository_of, scenarios_among, schedule_files, states_format, suite_text
 from keyheat.masking import short_path
-from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy
+from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate
 from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, SuiteSpec
 from keyheat.runfiles import SIMULATED, write_text
 from keyheat.scenario.scenario import FORMAT as SCENARIO_FORMAT
@@ -79,7 +79,6 @@ class Suite:
 
     @property
     def gates(self) -> dict[str, tuple[Gate, ...]]:
-        """The gates of each case, by its name."""
         return {case.name: case.gates for case in self.cases}
 
 
@@ -91,9 +90,7 @@ def default_gates(target: str, repetitions: int | None) -> tuple[Gate, ...]:
     """
     noisy, simulated = target != SIMULATED and repetitions != 1, target == SIMULATED
     return tuple(
-        gate
-        for gate in DEFAULT_GATES
-        if noisy or not is_noisy(gate) or (simulated and gate.measure in OF_LIMITS)
+        gate for gate in DEFAULT_GATES if noisy or not gate.noisy or (simulated and gate.measure in OF_LIMITS)
     )
 
 
@@ -176,7 +173,7 @@ def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> Su
     stated = spec.repetitions if case.repetitions is None else case.repetitions
     gates = spec.gates if case.gates is None else case.gates
     gates = default_gates(target, stated) if gates is None else gates
-    noisy = target != SIMULATED and any(map(is_noisy, gates))
+    noisy = target != SIMULATED and any(gate.noisy for gate in gates)
     return SuiteCase(
         name=case.name or scenario.name, scenario=scenario, path=path, target=target, gates=gates,
         repetitions=stated or (REPETITIONS if noisy else 1),
@@ -185,7 +182,6 @@ def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> Su
 
 
 def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
-    """Check rules across fields."""
     if spec.run.table is not None and all(case.simulated for case in cases):
         yield "every case is simulated, on its scenario's own table: add a target or drop table @ $.run.table"
     often = Counter(case.name for case in cases)
@@ -196,7 +192,7 @@ def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
                 dict.fromkeys(short_path(other.path) for other in cases if other.name == case.name)
             )
             yield f"{often[case.name]} cases are named {case.name!r}, of {files}: rename one @ {here}.name"
-        noisy = next((gate for gate in case.gates if is_noisy(gate)), None)
+        noisy = next((gate for gate in case.gates if gate.noisy), None)
         if noisy is not None and not case.simulated and case.repetitions < LEAST_REPETITIONS:
             location = here if spec.cases[number].repetitions is not None else "$"
             yield (

@@ -18,7 +18,6 @@ from keyheat.regression.outcome import (
     RunMade,
     SessionOutcome,
     Verdict,
-    is_idle,
 )
 from keyheat.regression.phrases import label_words, value
 from keyheat.regression.session import Baseline, SessionRuns, kept_results, refusal_reasons
@@ -109,7 +108,7 @@ def verdict_of(
     becomes the baseline, unless a person accepts them.
     """
     after = [run for run in runs if run.side == "after"]
-    count = sum(finding.decision == "undecided" and not is_idle(finding) for finding in findings)
+    count = sum(finding.decision == "undecided" and not finding.idle for finding in findings)
     noisy = f"{some(count, 'gate')} could not have seen a regression: too noisy for so few repetitions."
     because = (
         *_invalid(runs), *(refusal_reasons(forbidden) if forbidden else ()), *_failed(findings),

@@ -137,23 +137,15 @@ def _points(series: Series) -> Iterable[tuple[Any, ...]]:
 def latency_of(histograms: Mapping[str, HdrHistogram]) -> pd.DataFrame:
     """The histograms of `latency.hdr`, one row each."""
     return frame("latency", (
-        {"operation": tag.partition(".")[0], "outcome": tag.partition(".")[2], **_durations(histogram)}
+        {
+            "operation": tag.partition(".")[0], "outcome": tag.partition(".")[2],
+            "count": histogram.get_total_count(), "mean_ms": mean_ms(histogram),
+            "max_ms": histogram.get_max_value() / US_PER_MS,
+            **{name: histogram.get_value_at_percentile(at) / US_PER_MS for name, at in PERCENTILES.items()},
+        }
         for tag, histogram in sorted(histograms.items())
         if histogram.get_total_count()
     ))  # fmt: skip
-
-
-def _durations(histogram: HdrHistogram) -> dict[str, float]:
-    at = {
-        name: histogram.get_value_at_percentile(percentile) / US_PER_MS
-        for name, percentile in PERCENTILES.items()
-    }
-    return {
-        "count": histogram.get_total_count(),
-        "mean_ms": mean_ms(histogram),
-        **at,
-        "max_ms": histogram.get_max_value() / US_PER_MS,
-    }
 
 
 def keys_of(keys: Keys) -> pd.DataFrame:

@@ -56,6 +56,9 @@ def test_consumption_with_the_clients_seconds() -> None:
     assert {"WriteThrottleEvents", "ConsumedWriteCapacityUnits"} <= metrics_of(found)
     assert found.seconds is not None
     assert all(row.reason is None for row in found.throttles or ())
+    alone = left(everything(), "minutes", client=True)
+    assert metrics_of(alone) == metrics_of(found)
+    assert (alone.throttles, alone.seconds) == (None, None)
 
 
 @pytest.mark.parametrize(

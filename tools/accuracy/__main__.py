@@ -49,10 +49,8 @@ def accuracy(
         out.print(explained(played, {best: labels_of(played, best, numbers) for best in BEST}))
         return DONE
     jobs = min(jobs or os.cpu_count() or 1, count)
-    found = together(
-        list(counted(outcomes(seed, range(count), worlds=worlds, jobs=jobs), count, "scenarios", bars))
-    )
-    scores = score_all(found.answered, found.judged)
+    every = outcomes(seed, range(count), worlds=worlds, jobs=jobs)
+    scores = score_all(*together(counted(every, count, "scenarios", bars)))
     short = tuple(missed(scores, worlds))
     result = plain(scores, short, seed=seed, count=count, worlds=worlds)
     if file is not None:

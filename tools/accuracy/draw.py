@@ -13,7 +13,7 @@ from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, W
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import Direction
 from tools.accuracy.situations import BESIDE, SITUATIONS, a_situation
-from tools.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
+from tools.accuracy.streams import RequestStream, a_duration_s, between, some_keys
 from tools.accuracy.worlds import NOMINAL, WIDE, Draft, Publication, Worlds, a_kind
 
 
@@ -98,7 +98,6 @@ class Loss:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The loss for a person."""
         found = []
         if self.first:
             found.append(f"the window begins {self.first} min into the load")
@@ -111,7 +110,6 @@ class Loss:
         return tuple(found)
 
     def of(self, evidence: Evidence) -> Evidence:
-        """The evidence without what is lost."""
         window = evidence.window
         start = window.start + self.first * MINUTE
         lost = self._lost(window)
@@ -168,8 +166,6 @@ CLIENT_BESIDE_CAUSES = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomScenario:
-    """A random scenario, whole."""
-
     number: int
     situation: str
     scenario: Scenario
@@ -180,10 +176,6 @@ class RandomScenario:
     loss: Loss
     client: bool  # whether a client without reasons is there beside the cause metrics
     said: tuple[str, ...]
-
-    def traffic(self) -> RandomTraffic:
-        """What is sent, to be answered once."""
-        return RandomTraffic(self.streams, self.scenario.seed)
 
 
 def draw(seed: int, number: int, worlds: Worlds = WIDE) -> RandomScenario:

@@ -34,7 +34,7 @@ from typing import Any, Final, Literal
 from keyheat.analysis.thresholds import NoiseThresholds
 from keyheat.model.resources import Cause
 from keyheat.runs.formats import Evidence, Label, SecondCount, ThrottleCount
-from keyheat.words import TABLE, Constraint, Direction, Grade, label_of
+from keyheat.words import TABLE, Constraint, Direction, label_of
 from tools.accuracy.worlds import CAUSES
 
 GAP_S: Final = 60  # seconds without a throttle that end a span, as for labels
@@ -56,7 +56,6 @@ class TrueRecord:
 
     @property
     def throttles(self) -> int:
-        """All throttle events, whatever the constraint."""
         return sum(sum(causes.values()) for causes in self.refused.values())
 
 
@@ -71,17 +70,14 @@ class TrueSpan:
 
     @property
     def start_s(self) -> int:
-        """Its first throttled second."""
         return min(self.seconds)
 
     @property
     def end_s(self) -> int:
-        """The end of its last throttled second."""
         return max(self.seconds) + 1
 
     @property
     def throttles(self) -> int:
-        """All throttle events within it."""
         return sum(self.seconds.values())
 
 
@@ -126,7 +122,7 @@ def _dominating(refused: Refused) -> dict[int, Constraint]:
     """The constraint with most throttles in the minute around each throttled second, in order of time."""
     seconds = sorted(refused)
     sums = {
-        constraint: _running(refused, seconds, constraint)
+        constraint: list(accumulate((refused[at].get(constraint, 0) for at in seconds), initial=0))
         for constraint in sorted({name for causes in refused.values() for name in causes})
     }
     found = {}
@@ -135,10 +131,6 @@ def _dominating(refused: Refused) -> dict[int, Constraint]:
         past = bisect_right(seconds, second + AROUND_S)
         found[second] = max(sums, key=lambda name, a=first, b=past: sums[name][b] - sums[name][a])  # type: ignore[misc]
     return found
-
-
-def _running(refused: Refused, seconds: Sequence[int], constraint: Constraint) -> list[int]:
-    return list(accumulate((refused[second].get(constraint, 0) for second in seconds), initial=0))
 
 
 def with_quota(found: Mapping[Whose, TrueRecord], whose: Whose) -> TrueRecord:
@@ -227,17 +219,14 @@ class SpanScore:
     direction: Direction
     truth: Constraint
     answer: str  # a constraint, or `missed`
-    throttles: int
     sprinkle: bool
 
     @property
     def right(self) -> bool:
-        """Whether the labels name the constraint that it was."""
         return self.answer == self.truth
 
     @property
     def decided(self) -> bool:
-        """Whether the labels name any constraint."""
         return self.answer not in (MISSED, "undetermined", "none")
 
 
@@ -249,9 +238,7 @@ class LabelScore:
     best: Best
     constraint: Constraint
     rule: str
-    grade: Grade
     confidence: float
-    throttles: int
     right: bool
     false_alarm: bool  # nothing throttled there at all
 
@@ -275,7 +262,6 @@ def answers(
             direction=span.direction,
             truth=span.constraint,
             answer=_answer(span, shares),
-            throttles=span.throttles,
             sprinkle=sprinkle,
         )
         for span in spans
@@ -297,9 +283,7 @@ def judged(labels: Iterable[Label], record: TrueRecord, *, number: int, best: Be
                 best=best,
                 constraint=label.constraint,
                 rule=label.rule or "none",
-                grade=label.grade,
                 confidence=label.confidence,
-                throttles=label.throttles,
                 right=everything > 0 and own >= HALF * min(max(1, label.throttles), everything),
                 false_alarm=not everything,
             )

@@ -255,7 +255,6 @@ BESIDE: Final[dict[bool, tuple[Situation, ...]]] = {
 
 
 def a_situation(rng: Random, worlds: WorldsName) -> Situation:
-    """One of the situations, by their weights."""
     situations, nominal, wide = zip(*SITUATIONS, strict=True)
     found: Situation = rng.choices(situations, weights=wide if worlds == "wide" else nominal)[0]
     return found

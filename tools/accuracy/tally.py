@@ -28,8 +28,6 @@ BIN_EDGES: Final = (0.0, 0.55, 0.65, 0.75, 0.85, 0.92, 0.96, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of how many."""
-
     part: int
     whole: int
 
@@ -79,7 +77,6 @@ def score_all(answered: Sequence[SpanScore], judged: Sequence[LabelScore]) -> tu
 
 
 def score(best: Best, answered: Sequence[SpanScore], judged: Sequence[LabelScore]) -> GradeScore:
-    """The score of one grade of evidence."""
     scored = [one for one in answered if not one.sprinkle]
     sprinkles = [one for one in answered if one.sprinkle]
     alarms = [one for one in judged if one.false_alarm]
@@ -177,7 +174,6 @@ class Goal:
 
     @property
     def name(self) -> str:
-        """The goal in words."""
         what = {
             "right": "of the throttled spans right",
             "of_decided": "of the decided spans right",
@@ -253,7 +249,6 @@ def table(scores: Sequence[GradeScore], worlds: WorldsName) -> RenderableType:
 def plain(
     scores: Sequence[GradeScore], missed: Sequence[str], *, seed: int, count: int, worlds: WorldsName
 ) -> dict[str, Any]:
-    """The scores as plain values."""
     return {
         "worlds": worlds,
         "seed": seed,

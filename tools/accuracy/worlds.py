@@ -50,7 +50,6 @@ class Publication:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What differs from what happened, for a person."""
         found = []
         if self.events_per_throttle != 1:
             found.append(f"CloudWatch counts {self.events_per_throttle:.2g} events for each throttle")
@@ -61,7 +60,6 @@ class Publication:
         return tuple(found)
 
     def of(self, evidence: Evidence) -> Evidence:
-        """The evidence as it is published."""
         rng = Random(self.seed)
         late: dict[datetime, float] = defaultdict(lambda: rng.uniform(0, self.late_s) / limits.MINUTE_S)
         table = evidence.table
@@ -273,7 +271,6 @@ class Draft:
 
     @property
     def side(self) -> str:
-        """`read` or `write`, as fields of a scenario name it."""
         return self.kind.direction.value
 
     def provision(self, units_per_s: float, *, was_larger: float | None = None) -> None:
@@ -341,7 +338,6 @@ class Draft:
         shape: Rates | None = None,
         ours: bool = True,
     ) -> None:
-        """A stream with so many units/s at its peak."""
         if shape is None:
             drawn, word = self.worlds.shape(self.rng, self.duration_s, base=self.spiky_base)
             shape = after_pause(self.rng, drawn)
@@ -377,7 +373,6 @@ class Draft:
 
 
 def a_kind(rng: Random, direction: Direction) -> RandomRequests:
-    """What requests of a direction are like."""
     if direction is Direction.WRITE:
         return RandomRequests(direction, float(rng.choice(WRITE_UNITS)), False)
     eventual = rng.random() < 0.5

@@ -22,17 +22,14 @@ SAYS_NOTHING: Final = {
 
 
 def value_words(value: Any) -> str:
-    """The value of a parameter: a number, or a span."""
     return " to ".join(f"{one:g}" for one in value) if isinstance(value, tuple) else f"{value:g}"
 
 
 def model_words(guess: Guess) -> str:
-    """The model's own value of a parameter."""
     return value_words(getattr(DEFAULT, guess.parameter))
 
 
 def explanation_words(one: Explanation) -> str:
-    """What explains some scenarios, in a sentence."""
     where = " and ".join(sorted(one.scenarios))
     guesses = "; ".join(
         f"{guess.parameter} = {value_words(guess.value)} (the model has {model_words(guess)})"
@@ -43,7 +40,6 @@ def explanation_words(one: Explanation) -> str:
 
 
 def sentence_of(trial: Trial, judgement: Judgement) -> str:
-    """The answer."""
     who, compared, differs = WHO[trial.target], len(judgement.compared), len(judgement.differing)
     if not compared:
         return "Nothing was measured that could be held against the model."

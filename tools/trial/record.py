@@ -136,7 +136,6 @@ def observed_run(name: ScenarioName, folder: Path, duration_s: float) -> Observe
 
 
 def observed_simulation(name: ScenarioName, simulation: Simulation) -> Observed:
-    """The same of what the model says."""
     client = simulation.client
     return observation(
         name,
@@ -162,7 +161,6 @@ def read_trial(path: Path) -> Trial:
 
 
 def trial_scenario(name: str) -> Scenario:
-    """A scenario of the trial, as its file has it."""
     return load_scenario(FOLDER / f"{NAMES.index(name) + 1}-{name}.toml")
 
 
