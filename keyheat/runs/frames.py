@@ -75,18 +75,15 @@ def _nullable(rows: pa.Table) -> pd.DataFrame:
 def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
     """The seconds in `evidence.json`, without operation, accepted and failed requests."""
     return frame("seconds", (
-        {"second": row.second, "resource": label_of(row.index), "direction": row.direction,
-         "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed,
-         "unmet": row.unmet}
-        for row in rows
+        {**vars(row), "resource": label_of(row.index), "consumed_units": row.consumed} for row in rows
     ))  # fmt: skip
 
 
 def throttles_of(evidence: Evidence) -> pd.DataFrame:
     """The throttles in `evidence.json`: counts per second, resource and reason."""
     return frame("throttles", (
-        {"at": row.second, "resource": label_of(row.index), "direction": row.direction, "reason": row.reason,
-         "constraint": metrics.constraint_of(row.reason), "count": row.count}
+        {**vars(row), "at": row.second, "resource": label_of(row.index),
+         "constraint": metrics.constraint_of(row.reason)}
         for row in evidence.throttles or ()
     ))  # fmt: skip
 
