@@ -9,7 +9,7 @@ from keyheat.runs.run import Run
 from keyheat.words import enumerated, label_of
 
 SPREAD = {
-    "one_key": "one key has at least half of them, which speaks for a hot key",
+    "one_key": "one key has at least half of them",
     "few_keys": "a few keys have most of them",
     "even": "no key stands out, which speaks against a hot key",
 }

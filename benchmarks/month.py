@@ -28,7 +28,7 @@ from keyheat.regression.history import History
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.suite_spec import RunSpec
 from keyheat.runfiles import write_json
-from keyheat.show.console import be_quiet
+from keyheat.show.console import set_mode
 from keyheat.show.history import sessions_answer
 from keyheat.show.render import html_of, save
 
@@ -151,7 +151,7 @@ def main(arguments: Sequence[str]) -> int:
         case _:
             print(__doc__)
             return 2
-    be_quiet(True)
+    set_mode(quiet=True)
     folders = [OUT / f"{plan.target}-{number}" for number in numbers]
     for folder, number in zip(folders, numbers, strict=True):
         nights = played(plan, folder, number)

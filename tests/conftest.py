@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from keyheat.cli.main import cli, main
 from keyheat.load.run import launch
-from keyheat.show.console import be_quiet, speak_json
+from keyheat.show.console import set_mode
 from keyheat.words import DONE
 from tests.browsing import browser, new_page, opener, visit  # noqa: F401  # fixtures of every folder below
 from tests.load.forked import Load, LocustServer, clean_environment
@@ -162,8 +162,7 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
 
     def run(command: click.Command, *arguments: object) -> Said:
         capsys.readouterr()
-        speak_json(False)  # as in a process of its own, whatever an earlier command was told
-        be_quiet(False)
+        set_mode(quiet=False, as_json=False)  # as in a process of its own
         code = main([str(argument) for argument in arguments], command)
         said = capsys.readouterr()
         assert "Traceback" not in said.err, said.err

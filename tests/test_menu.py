@@ -44,8 +44,7 @@ def options_of(command: click.Command) -> set[str]:
 @pytest.fixture(autouse=True)
 def loud() -> Iterator[None]:
     yield
-    console.be_quiet(False)
-    console.speak_json(False)
+    console.set_mode(quiet=False, as_json=False)
 
 
 @pytest.mark.parametrize("name", NAMES)

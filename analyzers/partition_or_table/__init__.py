@@ -182,7 +182,7 @@ def _room(candidate: LabelCandidate, all_candidates: Sequence[LabelCandidate], r
     same_limit = (other for other in all_candidates if other.constraint == candidate.constraint)
     cells = {cell for other in same_limit for cell in cells_of(other, track)}
     rates = {rate: cell for cell in cells if (rate := track.consumed_per_s(cell)) is not None}
-    capacity = track.provisioned.highest_at(rates[max(rates)]) if rates else None
+    capacity = track.provisioned.at(rates[max(rates)]) if rates else None
     if track.on_demand or capacity is None:
         return ""
     used = of_provisioned(max(rates), capacity, track.direction)

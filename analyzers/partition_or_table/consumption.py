@@ -266,9 +266,12 @@ def _too_few(throttled: Throttled, used: SecondRates, track: EvidenceTrack) -> f
 
 
 def highest_of(track: EvidenceTrack) -> Callable[[float], float | None]:
-    """Return the highest possible provisioned rate by second, over all readings of a change."""
-    setting = track.provisioned
-    return lambda second: None if track.on_demand_at(second) else setting.highest_at(second)
+    """Return the highest possible provisioned rate by cell or second, over all readings of a change.
+
+    None where it was on demand, be it for a part of the cell.
+    """
+    setting, last_s = track.provisioned, track.step_s - 1
+    return lambda at: None if track.on_demand_at(at + last_s) else setting.highest_at(at)
 
 
 def _full_indexes(

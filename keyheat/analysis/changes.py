@@ -7,7 +7,7 @@ from math import ceil, inf
 from typing import Final
 
 from keyheat.analysis.timeline import timeline
-from keyheat.analysis.track import Span, within
+from keyheat.analysis.track import EvidenceTrack, Span, within
 from keyheat.evidence.settings import Steps
 from keyheat.numbers import span
 from keyheat.runs import metrics
@@ -45,6 +45,12 @@ class Period:
         return self.provisioned_first_per_s if self.throttles else self.provisioned_last_per_s
 
     @property
+    def limit_last_per_s(self) -> float | None:
+        """The capacity at the end of the time, else the on-demand maximum."""
+        provisioned = self.provisioned_last_per_s
+        return self.maximum_per_s if provisioned is None else provisioned
+
+    @property
     def is_known(self) -> bool:
         """Whether CloudWatch has data on the demand."""
         return self.demand_per_s is not None
@@ -64,7 +70,7 @@ class Changes:
     before: tuple[Period, ...]
     rose_s: float  # when the demand of now began: burst capacity may have served it before the throttles
     unseen: bool = False  # whether CloudWatch has no point of some time between the rise and the throttles
-    later: tuple[float, float] | None = None  # the next other capacity, units/s, and when it was first seen
+    later: tuple[float, float] | None = None  # next other capacity or maximum, units/s, and when first seen
 
     @property
     def reference(self) -> Period | None:
@@ -114,14 +120,15 @@ def changes(
         before=tuple(before),
         rose_s=rose_s,
         unseen=bool(track and track.consumed and track.unpublished(rose_s, now.start_s)),
-        later=_later(track.provisioned, now) if track else None,
+        later=_later(track, now) if track else None,
     )
 
 
-def _later(provisioned: Steps, now: Period) -> tuple[float, float] | None:
-    """Return the first other capacity that was published after the throttles, and when."""
-    last = now.provisioned_last_per_s
-    published = zip(provisioned.starts_s, provisioned.values, strict=True)
+def _later(track: EvidenceTrack, now: Period) -> tuple[float, float] | None:
+    """Return the first other capacity, or maximum, that was published after the throttles, and when."""
+    setting = track.maximum if now.provisioned_last_per_s is None else track.provisioned
+    last = now.limit_last_per_s
+    published = zip(setting.starts_s, setting.values, strict=True)
     following = ((units, at_s) for at_s, units in published if at_s >= now.end_s and units != last)
     return next(following, None) if last is not None else None
 

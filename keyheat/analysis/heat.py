@@ -290,8 +290,8 @@ class KeyDemand:
             return used + self._each * self.throttled(at) * self._part_of_refused(used, at)
         if not refused:
             return 0.0
-        most = min(self.consumed(at), self.track.ceiling * self.period_s)
-        return refused / self.throttled(at) * most + self._each * refused
+        part = refused / self.throttled(at) * self.consumed(at)
+        return min(part, self.track.ceiling * self.period_s) + self._each * refused
 
     def _part_of_refused(self, used: float, at: datetime) -> float:
         """The part that a key with `used` units in a period has of what was throttled in it.

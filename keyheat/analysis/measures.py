@@ -64,7 +64,7 @@ ABSENCES: Final[dict[Absence, Lacking]] = {
     "none_accepted": Lacking(says="nothing of this direction was accepted"),
     "varies": Lacking(says="it differs from second to second, so it is not exact"),
     "too_short": Lacking(says="the load lasted less than three whole seconds"),
-    "too_long": Lacking(says="the load changes over more than ten minutes"),
+    "too_long": Lacking(says="the load or its capacity changes over more than ten minutes"),
     "not_simulated": Lacking(says="the simulator cannot tell it"),
     "wrong_units": Lacking(says="the endpoint may not count units as DynamoDB does"),
     "no_maximum": Lacking(says="no capacity or maximum to outgrow", short="no maximum", than_any="better"),

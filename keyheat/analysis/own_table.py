@@ -18,7 +18,7 @@ from keyheat.intake.measured import HotShare, MeasuredTraffic, incident_traffic,
 from keyheat.intake.tables import Source, SourceTable, source_of_facts
 from keyheat.runs.formats import Verdict
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts
-from keyheat.words import Direction, index_of
+from keyheat.words import Capacity, Direction, index_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +49,17 @@ def replayed_table(folder: Path) -> ReplayedTable:
     if label and (share := assumed_share(arranged, label)):
         assumed = HotShare(index_of(label.resource), share)
     hot = incident.hot_keys(load_thresholds().recommend.hot_share)
+    facts = as_it_was(incident.evidence.table, incident.arranged, traffic.peak_at.timestamp())
+    unknown = [side for side in Direction if facts.provisioned and facts.provisioned.of(side) is None]
+    if facts.provisioned and unknown:
+        least = {side.value: facts.provisioned.of(side) or 1.0 for side in Direction}
+        facts = facts.model_copy(update={"provisioned": Capacity(**least)})
     return ReplayedTable(
-        facts=as_it_was(incident.evidence.table, incident.arranged, traffic.peak_at.timestamp()),
+        facts=facts,
         traffic=replace(
             traffic,
+            notes=traffic.notes
+            + tuple(f"the {side} capacity of then; 1 unit/s is assumed" for side in unknown),
             hot_keys=hot,
             hot_share=assumed,
             asked_per_s=asked_per_s(arranged, traffic.peak_at.timestamp()),

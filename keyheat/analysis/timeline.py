@@ -173,6 +173,7 @@ def _track(
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
     units = units_per_request(evidence.series, direction, index) if counted else None
     whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
+    switched = evidence.table.on_demand_since
     return EvidenceTrack(
         index=index,
         direction=direction,
@@ -189,22 +190,29 @@ def _track(
         on_demand=_on_demand(evidence, provisioned),
         described=bool(facts and facts.keys),
         units_per_request=units,
+        units_if_alone=units_per_request(evidence.series, direction, index, alone=True) if counted else None,
         scans=_scans(evidence.series, step_s) if direction == READ else {},
         throttled_request_units={
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
         },
         scale=evidence.scale,
+        on_demand_since_s=switched.timestamp() if switched and switched > evidence.window.start else None,
     )
 
 
 def units_per_request(
-    series: Iterable[Series], direction: Direction, index: str | None, *, transactions: bool = False
+    series: Iterable[Series],
+    direction: Direction,
+    index: str | None,
+    *,
+    transactions: bool = False,
+    alone: bool = False,
 ) -> float | None:
     """Return the mean units of an accepted request.
 
-    None if some operation's requests were not counted, or if they include batches, whose parts CloudWatch
-    does not count, or transactions, but for `transactions`. A read of an index is one request; a write is one
-    of the table and of each index.
+    None if some operation's requests were not counted, unless the counted ones were `alone`; or if they
+    include batches, whose parts CloudWatch does not count, or transactions, but for `transactions`. A read of
+    an index is one request; a write is one of the table and of each index.
     """
     units = requests = 0.0
     uncounted = {*metrics.SINGLE_REQUESTS[direction]}
@@ -222,7 +230,7 @@ def units_per_request(
             units += total if direction == "read" or item.index == index else 0.0
         elif item.metric == metrics.FAILED_CONDITIONS and direction == "write":
             requests += total  # these consume units as well
-    return units / requests if units and requests and not uncounted else None
+    return units / requests if units and requests and (alone or not uncounted) else None
 
 
 def _scans(series: Iterable[Series], step_s: int) -> Cells:

@@ -51,6 +51,7 @@ class EvidenceTrack:
     on_demand: bool | None
     described: bool = False  # by DescribeTable: it has no maximum and no index but those that are named
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
+    units_if_alone: float | None = None  # the same if no operation was sent but those that were counted
     units_per_refused: float | None = None  # of an index: by its share of the table's writes
     # Units that an index was asked for and did not consume yet; below zero where it catches up after a raise.
     buffered: Cells = field(default_factory=dict)
@@ -58,6 +59,7 @@ class EvidenceTrack:
     throttled_request_units: Cells = field(default_factory=dict)
     """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
     scale: float = 1.0  # of a local table
+    on_demand_since_s: float | None = None  # if it was switched, epoch seconds
 
     @property
     def resource(self) -> str:
@@ -80,7 +82,9 @@ class EvidenceTrack:
         return "minute" if self.step_s == limits.MINUTE_S else f"period of {span(self.step_s)}"
 
     def on_demand_at(self, second: float) -> bool | None:
-        """Whether it was on-demand then; a switch of the mode shows in the published metrics."""
+        """Whether it was on-demand then; a switch is described, or shows in the published metrics."""
+        if self.on_demand_since_s is not None:
+            return second >= self.on_demand_since_s
         if self.on_demand and self.provisioned.starts_s:
             return not self.provisioned.published(second)
         if self.on_demand is False and self.provisioned.begins_late(second):

@@ -12,7 +12,14 @@ from keyheat.analysis.track import EvidenceTrack
 from keyheat.numbers import UNITS, percent, saying, some, whole
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.endpoints import FOREIGN_UNITS, without_a_model
-from keyheat.runs.formats import DirectionVerdict, Evidence, GeneratorFacts, Label, Verdict
+from keyheat.runs.formats import (
+    NO_DIRECTION,
+    DirectionVerdict,
+    Evidence,
+    GeneratorFacts,
+    Label,
+    Verdict,
+)
 from keyheat.runs.metrics import (
     REPLICATED,
     REPLICATION_LATENCY,
@@ -24,6 +31,7 @@ WHOLLY, BY_ONE_SIDE = 0.97, 0.9  # confidence that nothing throttled, by both si
 MOST_CELLS = 1_000_000  # nearly two years of minutes, more than CloudWatch keeps
 LARGE_UNITS = 10.0  # units of one request if requests were not counted: few are larger
 LEAST_UNSTATED = 0.01  # least share of throttles without a stated limit that the verdict mentions
+ONLY_UNDIRECTED = "The log has throttles, but says neither of reads or writes nor for which reason."
 NOTABLE = 0.2  # least share of the dominant throttles at which another constraint is named, too
 
 
@@ -230,6 +238,8 @@ def _without_throttles(evidence: Evidence, labels: Sequence[Label], sprinkle: st
     because = tuple(filter(None, (sprinkle, by_client, by_cloudwatch, *sides)))
     if not clean and sprinkle is None:
         lacking = "No throttles were seen, but the evidence is too incomplete to exclude them."
+        if any(line.endswith(NO_DIRECTION) for line in evidence.missing):
+            lacking = ONLY_UNDIRECTED
         return Verdict(
             constraint="undetermined", grade="none", confidence=0, valid=False, because=(lacking, *sides)
         )

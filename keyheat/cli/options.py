@@ -17,15 +17,7 @@ from keyheat.runfiles import FileProblem, write_json
 from keyheat.runs.claims import claim
 from keyheat.scenario.scenario import SCENARIOS
 from keyheat.show.answer import FORMAT, Answer, json_of
-from keyheat.show.console import (
-    be_quiet,
-    in_words,
-    out,
-    print_json,
-    print_lines,
-    speak_json,
-    strong,
-)
+from keyheat.show.console import in_words, out, print_json, print_lines, set_mode, strong
 from keyheat.simulator.jobs import new_folder
 
 REPORTS = Path("reports")
@@ -137,11 +129,11 @@ def in_json(what: str, *, always: bool = False) -> Callable[[Verb], Verb]:
     def with_options(verb: Verb) -> Verb:
         as_json = click.option(
             "--json", is_flag=True, expose_value=False, help=f"print {what} as JSON",
-            callback=lambda _context, _option, as_json: speak_json(as_json or always),
+            callback=lambda _context, _option, as_json: set_mode(as_json=as_json or always),
         )  # fmt: skip
         quiet = click.option(
             "-q", "--quiet", is_flag=True, expose_value=False, help="print problems only",
-            callback=lambda _context, _option, quiet: be_quiet(quiet),
+            callback=lambda _context, _option, quiet: set_mode(quiet=quiet),
         )  # fmt: skip
         return as_json(quiet(verb))
 

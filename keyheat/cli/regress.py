@@ -111,7 +111,9 @@ def run_session(suite: Suite, options: SessionOptions, history: History) -> Sess
     """
     prices = PRICES if suite.run.prices is None else suite.path.parent / suite.run.prices
     price_list(prices)
-    guards = _guards(suite, options.consent)
+    stated = suite.run.model_dump(exclude={"align", "collect", "paired", "prices"})
+    given = {name: value for name, value in values_of(options.consent).items() if value is not None}
+    guards = Guards(**stated | given, no_align=not suite.run.align)
     baseline = (
         None
         if options.new_baseline
@@ -146,13 +148,6 @@ def run_session(suite: Suite, options: SessionOptions, history: History) -> Sess
         )  # fmt: skip
         history.end(session, outcome.verdict, outcome)
     return outcome
-
-
-def _guards(suite: Suite, consent: Consent) -> Guards:
-    """What its runs may do, by the suite's file and the person's consent."""
-    stated = suite.run.model_dump(exclude={"align", "collect", "paired", "prices"})
-    given = {name: value for name, value in values_of(consent).items() if value is not None}
-    return Guards(**stated | given, no_align=not suite.run.align)
 
 
 def _on_table(case: SuiteCase, guards: Guards) -> SuiteCase:

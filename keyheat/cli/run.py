@@ -90,11 +90,6 @@ def make_run(job: Job, how: How, *, of_series: tuple[int, int] | None = None) ->
     if how.target == SIMULATED:
         return exit_code_of(simulated(job, how))
     return loaded_together([job], how, of_series=of_series)[0]
-    from keyheat.show.console import LoadBar
-
-    with LoadBar(job.scenario.name, job.scenario.load.duration_s, bars, place=of_series) as bar:
-        ended = launch.launch(_command(job, how), bar.load)
-    return _concluded(job, how, ended)
 
 
 def in_turn(jobs: Sequence[Job], how: How) -> list[int]:

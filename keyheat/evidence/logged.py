@@ -16,7 +16,7 @@ from keyheat.numbers import some
 from keyheat.runfiles import MOST_ROWS, FileProblem
 from keyheat.runs import metrics
 from keyheat.runs.client import Records
-from keyheat.runs.formats import ThrottleCount, Window
+from keyheat.runs.formats import NO_DIRECTION, ThrottleCount, Window
 from keyheat.words import Direction
 
 _ARN: Final = re.compile(
@@ -73,6 +73,7 @@ class ThrottleLog:
 
     records: int = 0
     repeated: int = 0  # records of an exception seen before, by its request id
+    several: int = 0  # exceptions with more than one reason
     counts: Counter[LoggedThrottle] = field(default_factory=Counter)
     _seen: dict[str, LoggedThrottle] = field(default_factory=dict)
 
@@ -82,6 +83,7 @@ class ThrottleLog:
         throttle = parse_throttle(record)
         if throttle is None:
             return
+        self.several += len({match["reason"] for match in _REASON.finditer(record.text)}) > 1
         if (request_id := _REQUEST_ID.search(record.text)) is not None:
             if (earlier := self._seen.get(request_id[0])) is not None:
                 self.repeated += 1
@@ -180,6 +182,8 @@ class ThrottleLog:
             yield f"log: {some(count, 'throttle')} left out: {why}"
         if self.repeated:
             yield f"log: {some(self.repeated, 'record')} left out: a repeated exception, by its request id"
+        if self.several:
+            yield f"log: {some(self.several, 'exception')} with several reasons; each counts by its first"
         if number:
             yield "log: retries that succeeded are unknown; an application logs only an SDK's last attempt"
 
@@ -198,7 +202,7 @@ def _left_out(
         return TIMELESS
     if not window.start <= throttle.second < window.end:
         return f"outside {window.start:%F %R} to {window.end:%F %R} UTC"
-    return "read or write unknown, without reason and operation" if throttle.direction is None else None
+    return NO_DIRECTION if throttle.direction is None else None
 
 
 def read_logs(paths: Sequence[Path], zone: tzinfo | None = None) -> ThrottleLog:

@@ -83,7 +83,7 @@ def steps(
     published = _published(average, scale) or _published(most, scale)
     starts_s = tuple(sorted(published))
     values = tuple(published[at] for at in starts_s)
-    sampled = least is None or most is None
+    sampled = True
     lows, highs = _published(least, scale), _published(most, scale)
     constant = _in_force(published, starts_s, throttled_per_s)
     within = [

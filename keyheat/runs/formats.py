@@ -225,6 +225,8 @@ ThrottleShare = Annotated[float, Field(ge=0, le=1)]
 ShardCount = Annotated[int, Field(ge=1)]
 
 
+NO_DIRECTION: Final = "read or write unknown, without reason and operation"
+"""Ends the line of `Evidence.missing` on logged throttles that count for neither direction."""
 HARDLY: Final = 0.001
 """Throttle share that an application with retries does not notice."""
 BEYOND: Final = 0.02

@@ -98,8 +98,13 @@ def first_cure(diagnosis: Diagnosis) -> Recommendation | None:
     advice = [
         option for option in diagnosis.recommendations if option.kind != "insufficient" and _may_cure(option)
     ]
-    numbered = filter(_has_number, in_order(advice, diagnosis))
-    return next(numbered, None) or next((option for option in advice if option.kind == "cure"), None)
+    of_limit = [option for option in advice if option.constraint in (None, diagnosis.verdict.constraint)]
+    for options in (of_limit, advice):
+        numbered = filter(_has_number, in_order(options, diagnosis))
+        lasting = (option for option in options if option.kind == "cure")
+        if first := next(numbered, None) or next(lasting, None):
+            return first
+    return None
 
 
 def other_cures(diagnosis: Diagnosis) -> str:
@@ -117,6 +122,11 @@ def cures_elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
     first = first_cure(diagnosis)
     if diagnosis.cure is not None or first is None:
         return
+    if not diagnosis.labels:  # burst carries what exceeds each of these limits
+        numbered = filter(_has_number, reversed(diagnosis.recommendations))
+        of_limits = {_limit(option): option for option in numbered if option.kind != "insufficient"}
+        others = (option for limit, option in of_limits.items() if limit != _limit(first))
+        yield from (f"and for {side_words(option)}: {in_short(option)}" for option in others)
     if diagnosis.verdict.constraint == "table" and first.action in ("raise_capacity", "raise_minimum"):
         of_key = (option for option in _cures(diagnosis) if option.shards)
         yield from (f"and {in_short(option)}" for option in of_key if _limit(option) == _limit(first))
@@ -291,6 +301,9 @@ def cure_fact(run: ReportRun) -> Fact:
     since = run.evidence.table.on_demand_since if run.evidence else None
     if verdict.constraint == "table" and since is not None:
         return answer(value=f"Nothing more: the table is on demand since {since:%F %R} UTC")
+    advised = {option.action for option in diagnosis.recommendations}
+    if verdict.constraint == "max_on_demand" and "raise_max_on_demand" not in advised:
+        return answer(value="Nothing more: the on-demand maximum was raised since, and that is enough")
     now = now_of(diagnosis)
     if verdict.settled_by and (now is None or now.action == "collect_evidence"):
         return answer(value="Get the evidence that settles it", beside=(verdict.settled_by,))
@@ -344,12 +357,11 @@ def _step(advice: Sequence[Recommendation]) -> Fact:
     """One action for one or several resources: why, simulated effect, and outcome."""
     expected = dict.fromkeys(f"Expected: {option.expected}" for option in advice)
     if len(advice) > 1:
-        each = (f"{_for_which(option)}: {option.why} {outlook(option)}".strip() for option in advice)
+        named = (in_short(option) if _has_number(option) else side_words(option) for option in advice)
+        each = (
+            f"{capital_first(name)}: {option.why} {outlook(option)}".strip()
+            for name, option in zip(named, advice, strict=True)
+        )
         return Fact(name=title_of(advice[0].action), value="", beside=(*each, *expected))
     simulated = filter(None, [outlook(advice[0])])
     return Fact(name=capital_first(in_short(advice[0])), value=advice[0].why, beside=(*simulated, *expected))
-
-
-def _for_which(option: Recommendation) -> str:
-    """An action with its number, which names its index; without a number, the side that it is for."""
-    return capital_first(in_short(option) if _has_number(option) else side_words(option))

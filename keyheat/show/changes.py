@@ -18,8 +18,9 @@ def _sentences(changes: Changes, reference: Period) -> Iterator[str]:
     yield f"{_demand(changes, reference)}{_what_stayed(changes, reference)}."
     yield from _capacity(changes, reference)
     if changes.later is not None:
-        (after, seen_s), before = changes.later, changes.now.provisioned_last_per_s
-        moved = _moved("Capacity", before, after, UNITS[changes.resource.direction])
+        after, seen_s = changes.later
+        what = "The on-demand maximum" if changes.now.provisioned_last_per_s is None else "Capacity"
+        moved = _moved(what, changes.now.limit_last_per_s, after, UNITS[changes.resource.direction])
         yield f"{moved.removesuffix('.')} by {clock(seen_s)[:5]}."
     for name in changes.new_indexes:
         yield f"Index {name} is new."
@@ -56,10 +57,11 @@ def _what_stayed(changes: Changes, reference: Period) -> str:
         for period in (now, reference)
         for units in (period.provisioned_first_per_s, period.provisioned_last_per_s)
     }
+    until = "" if changes.later is None else " while they throttled"
     if len(capacity) == 1 and None not in capacity:
-        return f"; capacity did not change{'' if changes.later is None else ' while they throttled'}"
+        return f"; capacity did not change{until}"
     if now.maximum_per_s is not None and now.maximum_per_s == reference.maximum_per_s:
-        return "; the on-demand maximum did not change"
+        return f"; the on-demand maximum did not change{until}"
     return ""
 
 

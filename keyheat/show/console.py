@@ -58,20 +58,10 @@ _mode = {"quiet": False, "as_json": False}
 """The output mode of the running verb."""
 
 
-def _set_mode(**mode: bool) -> None:
-    """Change the mode: with JSON, stdout has nothing else."""
+def set_mode(**mode: bool) -> None:
+    """Change the mode: `quiet` prints problems only; with `as_json`, stdout has nothing but JSON."""
     _mode.update(mode)
     out.quiet, bars.quiet = any(_mode.values()), _mode["quiet"]
-
-
-def be_quiet(quiet: bool) -> None:
-    """Print problems only, or everything again; requested JSON is always printed."""
-    _set_mode(quiet=quiet)
-
-
-def speak_json(as_json: bool) -> None:
-    """Switch answers to JSON, or back to text."""
-    _set_mode(as_json=as_json)
 
 
 def in_words() -> bool:

@@ -5,13 +5,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from keyheat.analysis.advice.commands import command_of, insights_command, needs_accesses, scaling_command
+from keyheat.analysis.advice.demand import demand
 from keyheat.analysis.advice.more_evidence import account_command, file_commands
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of, indexes_beyond
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
 from keyheat.masking import typed
-from keyheat.numbers import a_month, some, whole
+from keyheat.numbers import UNITS, a_month, measured, rate, some, whole
 from keyheat.runs.formats import Recommendation, Verdict, Window, diagnosis_json
 from keyheat.show.advice import (
     BY_FORMULA,
@@ -47,7 +48,7 @@ def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
         context=context_of(diagnosed.region, evidence.window, up_to_now=evidence.up_to_now),
         facts=tuple(_answers(diagnosed, facts)),
         tables=(Table(title="Now and before (UTC)", rows=rows),) if rows else (),
-        notes=tuple(_notes(diagnosed)),
+        notes=tuple(_notes(diagnosed, facts)),
         commands=tuple(commands) if _lacks_evidence(diagnosed) else (),
         data={
             "exit_code": exit_code_of(diagnosed.run), "region": diagnosed.region,
@@ -272,28 +273,34 @@ def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fa
     )
 
 
-def _notes(diagnosed: DiagnosedTable) -> Iterator[str]:
+def _notes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[str]:
     """Why, what else it may be, and what could not be had."""
     diagnosis = diagnosed.run.diagnosis
     yield from diagnosis.verdict.because
+    track, labels = diagnosed.run.track(facts.resource), diagnosed.run.labels_of(facts.resource)
+    each = track.units_if_alone if track and facts.at_least_per_s else None
+    if track is not None and each is not None and each > track.units_of_refused:
+        asked = demand(replace(track, units_per_request=each), labels)
+        more = f" and the demand was {rate(asked.units_per_s, UNITS[track.direction])}" if asked else ""
+        yield (
+            "The demand is a lower bound: the evidence does not count the requests of each operation. If "
+            f"only those that it counts were sent, one took {measured(each)} units{more}: size the cure for "
+            "that."
+        )
     for finding in diagnosis.findings:
         if finding.resource is None:  # what is found of a resource stands in the facts
             yield from finding.because
-    yield from _uncollected_indexes(diagnosed)
+    for track in diagnosed.run.arranged.tracks if diagnosed.run.arranged else ():
+        of_verdict = track.index and track.direction == diagnosis.verdict.direction
+        if of_verdict and track.consumed is None and track.events is None:
+            # CloudWatch was not asked about that index, which may have throttled as well.
+            yield f"{track.direction.title()}s of {whose(track.resource)}: not collected."
     yield from _beyond_the_evidence(diagnosed)
     if diagnosis.verdict.settled_by:
         yield diagnosis.verdict.settled_by
     for line in diagnosis.coverage.missing:
         if diagnosis.labels or line != f"{CONTRIBUTORS}: {OFF}":  # no key is to be named
             yield f"Missing: {line}"
-
-
-def _uncollected_indexes(diagnosed: DiagnosedTable) -> Iterator[str]:
-    """Described indexes that CloudWatch was not asked about, and that may have throttled as well."""
-    for track in diagnosed.run.arranged.tracks if diagnosed.run.arranged else ():
-        of_verdict = track.index and track.direction == diagnosed.run.diagnosis.verdict.direction
-        if of_verdict and track.consumed is None and track.events is None:
-            yield f"{track.direction.title()}s of {whose(track.resource)}: not collected."
 
 
 def _beyond_the_evidence(diagnosed: DiagnosedTable) -> Iterator[str]:

@@ -33,7 +33,7 @@ from keyheat.show.verdict import in_two_words, target_words, tone_of
 from keyheat.terms import P50, P99, SERVICE_TIME, THROTTLED_BY, titled
 from keyheat.words import index_of, limit_words, title_of
 
-Row = tuple[str, str, str]  # a measure, before and after
+Row = tuple[str, ...]  # a measure, before and after
 OTHER_DEMAND: Final = 0.1
 """By how much the attempts of both sides may differ before the answer says so."""
 LABELS: Final[Mapping[Kind, str]] = {
@@ -195,8 +195,12 @@ def _values(side: Sequence[Tried], of: Callable[[Tried], float | None]) -> list[
 
 def _pairs(fix: Fix) -> Iterator[Row]:
     def numbers(name: str, of: Callable[[Tried], float | None], say: Callable[[float], str]) -> Row:
-        before, after = (_in_words(_values(side, of), say) for side in fix.sides)
-        return name, before, after
+        cells = [NOTHING, NOTHING]
+        for place, values in enumerate(_values(side, of) for side in fix.sides):
+            if values:
+                low, high = say(min(values)), say(max(values))
+                cells[place] = say(middle(values)) + (f" ({low} to {high})" if low != high else "")
+        return name, *cells
 
     yield numbers("Throttles", lambda run: run.throttles, whole)
     yield numbers(
@@ -225,13 +229,6 @@ def _pairs(fix: Fix) -> Iterator[Row]:
 def _of_traffic(direction: str, name: str) -> Callable[[Tried], float | None]:
     """Return a getter for a rate of one direction; it gives None if nothing was sent."""
     return lambda run: getattr(getattr(run.measured, direction), name) or None
-
-
-def _in_words(values: Sequence[float], say: Callable[[float], str]) -> str:
-    if not values:
-        return NOTHING
-    low, high = say(min(values)), say(max(values))
-    return say(middle(values)) if low == high else f"{say(middle(values))} ({low} to {high})"
 
 
 def _labels(runs: Sequence[Tried]) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -22,6 +22,7 @@ from keyheat.show.charts import (
     coarser,
     compact,
     figure,
+    rows_of,
     safe,
     stepped,
     time_axis,
@@ -153,7 +154,15 @@ def latency_figure(histograms: Mapping[str, HdrHistogram]) -> Figure | None:
                "ticktext": ["min", *(f"p{nine:g}" for nine in nines[1:])]},
         yaxis={"type": "log", "rangemode": "normal", "tickformat": ",~r", "dtick": "D2", "nticks": 0},
     )  # fmt: skip
-    rows = tuple(map(_latency_row, latency_of(histograms).itertuples()))
+    columns = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p999", "max": "max"}
+    rows = tuple(
+        {
+            "operation": row.operation, "outcome": IN_WORDS.get(row.outcome, row.outcome),
+            "requests": whole(row.count),
+            **{name: milliseconds(getattr(row, f"{column}_ms")) for name, column in columns.items()},
+        }
+        for row in rows_of(latency_of(histograms))
+    )  # fmt: skip
     title = "Service time of one attempt, by its outcome"
     if any(outcome == RESPONSE for _, outcome, _ in drawn):
         title += f"; {RESPONSE_TIME} of a request, with queueing and retries"
@@ -182,13 +191,6 @@ def curve(histogram: HdrHistogram) -> dict[float, float]:
 def _nines(percentile: float) -> float:
     """0 for the minimum, 1 for 90 %, 2 for 99 %: every nine is one step to the right."""
     return -math.log10(max(1 - percentile / 100, 1e-9))
-
-
-def _latency_row(row: Any) -> dict[str, str]:
-    columns = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p99.9": "p999", "max": "max"}
-    words = {"operation": row.operation, "outcome": IN_WORDS.get(row.outcome, row.outcome)}
-    times = {name: milliseconds(getattr(row, f"{column}_ms")) for name, column in columns.items()}
-    return {**words, "requests": whole(row.count), **times}
 
 
 ELSEWHERE: Final = ("arrivals", "retries")  # groups that the section on the load generator shows

@@ -1,6 +1,6 @@
 """What was run so far, as answers: all sessions, one session, trends of measures, all runs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +29,10 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
             "started, UTC": f"{session.started_at:%Y-%m-%d %H:%M}",
             "took": NOTHING if session.took_s is None else span(session.took_s),
             "runs": str(session.runs), "verdict": session.verdict or "not ended",
-            "": ", ".join(_marks(session, good)),
+            "": ", ".join(
+                (*(["last good"] if session.id in good else []), *(f"pinned {name}" for name in session.pins),
+                 *filter(None, [session.label]))
+            ),
         }
         for session in sessions
     ]  # fmt: skip
@@ -46,14 +49,6 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
         ),
         data={"format": FORMAT, "history": file, "sessions": sessions},
     )
-
-
-def _marks(session: Session, good: set[int]) -> Iterator[str]:
-    if session.id in good:
-        yield "last good"
-    yield from (f"pinned {name}" for name in session.pins)
-    if session.label:
-        yield session.label
 
 
 def session_answer(
@@ -108,24 +103,19 @@ def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: boo
         sentence=f"{some(len(trends), 'measure')} over {some(len(sessions), 'session')}, "
         f"{sessions[0]} to {sessions[-1]}: {some(len(notes), 'change') if notes else 'none changed'}.",
         context=short_path(file),
-        tables=tuple(_trend_table(case, of_case) for case, of_case in cases.items()),
+        tables=tuple(
+            Table(title=case, rows=tuple(map(_trend_row, of_case))) for case, of_case in cases.items()
+        ),
         notes=tuple(notes),
         figures=tuple(_figure(other) for other in changed[:MOST_DRAWN]) if drawn else (),
         data={"format": FORMAT, "history": str(file), "suite": suite, "trends": [*map(_data, trends)]},
     )
 
 
-def _trend_table(case: str, trends: Sequence[Trend]) -> Table:
-    ends: dict[str, Callable[[Sequence[float]], float]]
-    ends = {"newest": lambda values: values[-1], "lowest": min, "highest": max}
-    rows = (
-        {
-            "measure": trend.measure.name,
-            **{end: value(of(trend.values), trend.measure.name) for end, of in ends.items()},
-        }
-        for trend in trends
-    )
-    return Table(title=case, rows=tuple(rows))
+def _trend_row(trend: Trend) -> dict[str, str]:
+    ends = {"newest": trend.values[-1], "lowest": min(trend.values), "highest": max(trend.values)}
+    name = trend.measure.name
+    return {"measure": name, **{end: value(number, name) for end, number in ends.items()}}
 
 
 def _changes(trend: Trend) -> Iterator[str]:
@@ -165,14 +155,10 @@ def _figure(trend: Trend) -> Figure:
         drawn.add_vline(
             x=trend.sessions[change.index] - 0.5, line={"color": LIGHT["ceiling"], "dash": "dash"}
         )
-    changes = " ".join(f"{line}." for line in _changes(trend)) or _unchanged(trend)
+    constant = len(set(trend.values)) == 1
+    unchanged = "It did not change." if constant else "No lasting change of its level is certain."
+    changes = " ".join(f"{line}." for line in _changes(trend)) or unchanged
     return Figure(title=f"{trend.case}: {trend.measure.name}", summary=changes, figure=drawn)
-
-
-def _unchanged(trend: Trend) -> str:
-    return (
-        "It did not change." if len(set(trend.values)) == 1 else "No lasting change of its level is certain."
-    )
 
 
 def _data(trend: Trend) -> dict[str, Any]:

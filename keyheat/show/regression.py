@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, some, span
-from keyheat.regression.exports import content, write_summary
+from keyheat.regression.exports import content, write_junit, write_summary
 from keyheat.regression.outcome import (
     GOOD,
     CaseMade,
@@ -265,7 +265,10 @@ def _with_reports(outcome: SessionOutcome, folder: Path) -> SessionOutcome:
 
     def reported(run: RunMade) -> RunMade:
         calm = run.valid and not run.broken and run.case not in failed
-        if calm or run.report is not None or (run_folder := _folder_of(run, folder)) is None:
+        parts = urlsplit(run.url)
+        run_folder = Path(unquote(parts.path))
+        ours = parts.scheme == "file" and run_folder.is_relative_to(folder.absolute())
+        if calm or run.report is not None or not ours or not (run_folder / FILES[DIAGNOSIS]).exists():
             return run
         try:
             report = write_report(run_folder, outcome.ended_at)
@@ -283,14 +286,6 @@ def _with_reports(outcome: SessionOutcome, folder: Path) -> SessionOutcome:
     return outcome.model_copy(update={"cases": cases, "problems": (*outcome.problems, *problems)})
 
 
-def _folder_of(run: RunMade, session: Path) -> Path | None:
-    """The run's directory, if it belongs to this session and has a diagnosis."""
-    parts = urlsplit(run.url)
-    folder = Path(unquote(parts.path))
-    ours = parts.scheme == "file" and folder.is_relative_to(session.absolute())
-    return folder if ours and (folder / FILES[DIAGNOSIS]).exists() else None
-
-
 def _append_comment(path: Path, outcome: SessionOutcome) -> None:
     """Append to the step's summary, which other commands also write."""
     try:
@@ -301,15 +296,9 @@ def _append_comment(path: Path, outcome: SessionOutcome) -> None:
         raise CannotWrite(f"cannot write the step's summary {path}: {why}") from error
 
 
-def _write_junit(path: Path, outcome: SessionOutcome) -> None:
-    from keyheat.regression.exports import write_junit
-
-    write_junit(path, outcome)
-
-
 WRITERS: Final[Mapping[str, Writer]] = {
     ".html": lambda path, of: save(path, html_of(outcome_answer(of, path.parent), of.ended_at)),
-    ".xml": _write_junit, ".md": lambda path, of: write_text(path, comment(of)),
+    ".xml": write_junit, ".md": lambda path, of: write_text(path, comment(of)),
     ".json": write_summary,
 }  # fmt: skip
 """By the end of a file's name, in their order: the JSON file is last, since it has every problem."""

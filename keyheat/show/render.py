@@ -183,19 +183,15 @@ def _markdown(answer: Answer, heading: str, whole: bool) -> Iterator[str]:
     for section in answer.sections:
         if not section.page_only:
             yield f"\n{heading}# {plain_in_markdown(section.title)}"
-            yield from _markdown_section(section)
+            steps = (" ".join((f"{fact.name}.", fact.value, *fact.beside)) for fact in section.facts)
+            yield from _markdown_list((*section.wrong, *steps, *section.lines))
+            for table in section.tables:
+                yield from _markdown_table(table)
     for part in answer.parts:
         yield ""
         yield from _markdown(part, f"{heading}#", whole)
     yield from _markdown_list(answer.notes)
     yield from _fence("\n".join(answer.commands), "")
-
-
-def _markdown_section(section: Section) -> Iterator[str]:
-    steps = (" ".join((f"{fact.name}.", fact.value, *fact.beside)) for fact in section.facts)
-    yield from _markdown_list((*section.wrong, *steps, *section.lines))
-    for table in section.tables:
-        yield from _markdown_table(table)
 
 
 def _markdown_list(lines: Sequence[str]) -> Iterator[str]:

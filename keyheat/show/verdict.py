@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from keyheat.analysis.facts import Facts
 from keyheat.analysis.heat import ONE_SHARE
 from keyheat.analysis.report import ReportRun
+from keyheat.analysis.verdict import ONLY_UNDIRECTED
 from keyheat.numbers import (
     NOTHING,
     UNITS,
@@ -140,7 +141,7 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
     if verdict.constraint == "none":
         return _none(facts)
     if verdict.constraint == "undetermined":
-        return _undetermined(facts)
+        return ONLY_UNDIRECTED if ONLY_UNDIRECTED in verdict.because else _undetermined(facts)
     if verdict.constraint == "partition":
         return f"{_subject(facts)} were throttled by a partition limit{_partition(facts)}{_used(facts)}."
     resource, demand_per_s = facts.resource.name, facts.asked_per_s or facts.at_least_per_s
@@ -175,7 +176,7 @@ def _leading_key(facts: Facts) -> str:
     demand = ""
     if key.units_per_s > (1 + BEYOND) * facts.ceiling_per_s:
         admits = f"where a partition admits {whole(facts.ceiling_per_s)}"
-        demand = f", and asked for {_rate(facts, key.units_per_s)} {admits}"
+        demand = f", and asked for {_key_rate(facts, key)} {admits}"
     elif share < NEARLY_ALL:
         return ""
     return f"; one key, {_named(key)}, has {percent(share)} of the throttles{demand}"
@@ -183,6 +184,12 @@ def _leading_key(facts: Facts) -> str:
 
 def _rate(facts: Facts, per_s: float | None) -> str:
     return rate(per_s, UNITS[facts.resource.direction])
+
+
+def _key_rate(facts: Facts, key: HotKey) -> str:
+    """A key's demand; a lower bound where its throttled requests are taken for the smallest."""
+    at_least = "at least " if facts.at_least_per_s and key.throttles else ""
+    return f"{at_least}{_rate(facts, key.units_per_s)}"
 
 
 def _consumed(facts: Facts) -> str:
@@ -194,13 +201,13 @@ def _partition(facts: Facts) -> str:
     of_index = "" if facts.resource.index is None else f" of {facts.resource.name}"
     key, admits = facts.hot_key, f"where a partition admits {whole(facts.ceiling_per_s)}"
     if key is not None and facts.hot_beside:
-        named = [f"{_named(each)} ({_rate(facts, each.units_per_s)})" for each in (key, *facts.hot_beside)]
+        named = [f"{_named(each)} ({_key_rate(facts, each)})" for each in (key, *facts.hot_beside)]
         more = [f"{len(named) - MOST_KEYS} more"] if len(named) > MOST_KEYS else []
         keys = enumerated([*named[:MOST_KEYS], *more])
         each = f"each asked for more than the {whole(facts.ceiling_per_s)} that a partition admits"
         return f"{of_index}: {len(named)} keys, {keys}, {each}"
     if key is not None and key.units_per_s > facts.ceiling_per_s:
-        return f"{of_index}: one key, {_named(key)}, asked for {_rate(facts, key.units_per_s)} {admits}"
+        return f"{of_index}: one key, {_named(key)}, asked for {_key_rate(facts, key)} {admits}"
     unit = UNITS[facts.resource.direction]
     if key is not None and facts.throttles and key.throttles >= ONE_SHARE * facts.throttles:
         share = percent(min(1.0, key.throttles / facts.throttles))

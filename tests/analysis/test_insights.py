@@ -275,7 +275,7 @@ def accepted(direction: Direction, **counts: float) -> list[Series]:
     ("consumed", "share", "per_s"),
     [
         # The hot key has 98 % of the throttles; 1,200 of 4,000 WCU/s went through, requests of 17 each.
-        (72_000.0, (0.98 * (60_000 + 21_420)) / (72_000 + 21_420), 0.98 * (1_000 + 357)),
+        (72_000.0, (60_000 + 0.98 * 21_420) / (72_000 + 21_420), 1_000 + 0.98 * 357),
         # A table of 15 WCU/s: its keys are throttled in proportion to what they ask for.
         (900.0, 0.98, 0.98 * (15 + 357)),
     ],
@@ -287,6 +287,18 @@ def test_throttles_alone_share_what_a_partition_gives(consumed: float, share: fl
     assert (heat.direction, heat.pinned) == ("write", "hot")
     assert heat.hottest[0].units_per_s == pytest.approx(per_s)
     assert heat.hottest[0].share == pytest.approx(share)
+
+
+def test_each_of_several_throttled_keys_may_fill_a_partition_of_its_own() -> None:
+    refused = {"a": 54_000.0, "b": 30_000.0, "c": 24_000.0, "d": 18_000.0, "e": 12_000.0}
+    sums = {
+        "ConsumedWriteCapacityUnits": 330_000.0,
+        "WriteThrottleEvents": 138_000.0,
+        "ReadThrottleEvents": 0.0,
+    }
+    (heat,) = insight_heats(with_more(evidence(counted("throttled", refused), **sums)))
+    rates = [key.units_per_s for key in heat.hottest]
+    assert rates == pytest.approx([1_900, 1_500, 956.5 + 400, 717.4 + 300, 478.3 + 200], abs=0.1)
 
 
 @pytest.mark.parametrize(

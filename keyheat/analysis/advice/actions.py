@@ -123,9 +123,13 @@ def rank(action: str) -> int:
 
 
 def in_order(advised: Sequence[Recommendation], diagnosis: Diagnosis) -> list[Recommendation]:
-    """Sort advice: the verdict's own limit first, then by preference."""
+    """Sort advice: the verdict's own limit first, then by preference.
+
+    Where nothing throttled, the limit that is exceeded the furthest comes first, as in `advised`.
+    """
     verdict = diagnosis.verdict
-    limit = {"resource": verdict.resource or TABLE, "direction": verdict.direction or WRITE}
+    of = verdict if verdict.resource or not advised else advised[0]
+    limit = {"resource": of.resource or TABLE, "direction": of.direction or WRITE}
     sided = [advice if advice.resource else advice.model_copy(update=limit) for advice in advised]
     side, of_all = tuple(limit.values()), verdict.constraint in ("table", "max_on_demand", "account")
 

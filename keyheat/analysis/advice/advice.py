@@ -8,12 +8,12 @@ from typing import Final
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
-from keyheat.analysis.advice.schedule import Limit, Schedule, Scheduled, on_burst, stated_demands
+from keyheat.analysis.advice.schedule import Excess, Limit, Schedule, Scheduled, on_burst, stated_demands
 from keyheat.analysis.advice.search import billed, cured, step_of
 from keyheat.analysis.groups import LabelGroup, going_on, groups
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.thresholds import Thresholds
-from keyheat.analysis.timeline import timeline
+from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.verdict import NOTABLE
 from keyheat.numbers import percent, saying
 from keyheat.plan.prices import Billing
@@ -22,7 +22,7 @@ from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import BEYOND, Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling
 from keyheat.scenario.scenario import Scenario
-from keyheat.words import has_capacity_model, label_of
+from keyheat.words import has_capacity_model, index_of, label_of
 
 MOST_INDEXES: Final = 50
 """Of a table that is simulated again. DynamoDB's quota is 20, each is simulated second by second."""
@@ -68,7 +68,11 @@ def advise(
         )  # fmt: skip
     stated = rerun.by_schedule if rerun else not by_limit and scenario and scenario.load.arrivals != "trace"
     demands = scheduled(scenario) if scenario and stated else {}
-    carried = on_burst(scenario, demands) if scenario else ()
+    carried = tuple(
+        excess
+        for excess in (on_burst(scenario, demands) if scenario else ())
+        if by_limit or not _has_followed(excess, demands, arranged, evidence.window.end.timestamp())
+    )
     if not by_limit and not carried:
         return Advice()
     on_demand = evidence.table.billing_mode == "PAY_PER_REQUEST"
@@ -97,6 +101,14 @@ def advise(
         more, cure = _by_formula(cases[0], measured, by_limit[0].labels, rerun)
         advice += more
     return Advice(_in_order(advice), cure, tuple(stated_demands(demands, evidence.scale, carried)))
+
+
+def _has_followed(excess: Excess, demands: Schedule, arranged: EvidenceTimeline, end_s: float) -> bool:
+    """Whether auto scaling had raised the capacity to the demand when the load ended."""
+    constraint, resource, direction = excess.limit
+    track = arranged.track(index_of(resource), direction)
+    has_per_s = track.provisioned.at(end_s - 1) if track and constraint == "table" else None
+    return has_per_s is not None and has_per_s >= demands[resource, direction].per_s * arranged.scale
 
 
 def _notable(by_limit: Sequence[LabelGroup]) -> list[Limit]:

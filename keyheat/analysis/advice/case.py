@@ -55,7 +55,7 @@ class AdviceCase:
     rule: str | None
     demand: MeasuredDemand | None
     limit: float | None  # provisioned capacity, a maximum or a quota
-    has_now: float | None = None  # provisioned by the latest evidence; None: unknown, or a run of a scenario
+    has_now: float | None = None  # capacity or maximum by the latest evidence; None: unknown, or a scenario
     is_over: bool = False  # whether minutes without a throttle follow
     warm: float | None
     heat: RunHeat | None
@@ -160,12 +160,19 @@ class AdviceCase:
         return f" Its {saved} that for {span(self.carried_s)} at most."
 
     @property
+    def is_raised_enough(self) -> bool:
+        """Whether it has enough by now, and nothing was throttled after that."""
+        enough = self.with_headroom
+        return self.is_over and None not in (self.has_now, enough) and (self.has_now or 0) >= (enough or 0)
+
+    @property
     def raised_since(self) -> str:
         """That it has enough by now, as a sentence; empty if it has not, or if that is unknown."""
         enough = self.with_headroom
         if self.has_now is None or enough is None or self.demand is None:
             return ""
-        now = f" It was raised since: {units(self.has_now, self.direction)} are provisioned now"
+        what = "allowed" if self.constraint == "max_on_demand" else "provisioned"
+        now = f" It was raised since: {units(self.has_now, self.direction)} are {what} now"
         if self.has_now >= enough:
             return f"{now}, which is enough."
         holds = self.is_over and self.has_now >= max(self.demand.units_per_s, self.limit or 0.0)
@@ -272,7 +279,7 @@ class MeasuredRun:
             rule=label.rule if label is not None and is_own else None,
             demand=self._demand(limit, labels, track),
             limit=has,
-            has_now=_has_now(track) if track and scenario is None else None,
+            has_now=_has_now(track, constraint) if track and scenario is None else None,
             is_over=_is_over(track, labels) if track else False,
             carried_s=carried_s,
             warm=track.warm / scale if track and track.warm else None,
@@ -335,9 +342,9 @@ def _is_over(track: EvidenceTrack, labels: Sequence[Label]) -> bool:
     return max(track.consumed or (0,)) >= last_s + track.step_s
 
 
-def _has_now(track: EvidenceTrack) -> float | None:
+def _has_now(track: EvidenceTrack, constraint: Constraint) -> float | None:
     """What DescribeTable said last, else what was published last, units/s of an unscaled table."""
-    setting = track.provisioned
+    setting = track.maximum if constraint == "max_on_demand" else track.provisioned
     latest = setting.always or (setting.values[-1] if setting.values else None)
     return latest / track.scale if latest else None
 

@@ -45,7 +45,7 @@ class MeasuredDemand:
         if self.by == "client":
             return f"The client's demand was {per_s}"
         least = "at least " if self.at_least else ""
-        return f"The demand was {least}{per_s}, by consumption and throttle events"
+        return f"The demand was {least}{per_s}, by consumption and throttle events, retries among them"
 
 
 def with_scale(units_per_s: float, direction: Direction, scale: float) -> str:

@@ -171,10 +171,13 @@ def maximum(case: AdviceCase) -> Iterator[Recommendation]:
     allowed = "the maximum is not known"
     if case.limit is not None:
         allowed = f"{units(case.limit, case.direction)} are allowed"
+    if case.is_raised_enough:  # nothing is left to do
+        return
     yield case.advise(
         "raise_max_on_demand",
         units=case.with_headroom,
-        why=f"{case.demand_words}, and {allowed}: a setting of {case.whose} that bounds its bill.",
+        why=f"{case.demand_words}, and {allowed}: a setting of {case.whose} that bounds its bill."
+        f"{case.raised_since}",
         expected="More requests are admitted, up to the new maximum, and paid for.",
     )
     yield from _slow_scans(case)

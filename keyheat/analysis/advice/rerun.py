@@ -146,8 +146,10 @@ class Rerun:
         return now or self.dollars(outcome)
 
     def dollars_with(self, then: "Rerun", outcome: SimulationOutcome | None) -> float | None:
-        """A month of the table as it is by now, but for what `then` changes."""
+        """A month of the table as it is by now, but for what `then` changes; None if its capacity varies."""
         becomes = then.scenario.table
+        if then.scenario.changes_capacity:
+            return None
         if self.table_now is None or becomes.billing_mode != self.table_now.billing_mode:
             return then.dollars(outcome)
         tables = (table.model_dump(mode="json") for table in (self.table_now, self.scenario.table, becomes))
