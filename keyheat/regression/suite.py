@@ -184,14 +184,13 @@ def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> Su
 def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
     if spec.run.table is not None and all(case.simulated for case in cases):
         yield "every case is simulated, on its scenario's own table: add a target or drop table @ $.run.table"
-    often = Counter(case.name for case in cases)
+    for name, count in Counter(case.name for case in cases).items():
+        if count > 1:
+            alike = [number for number, case in enumerate(cases) if case.name == name]
+            files = " and ".join(dict.fromkeys(short_path(cases[number].path) for number in alike))
+            yield f"{count} cases are named {name!r}, of {files}: rename one @ $.cases[{alike[-1]}].name"
     for number, case in enumerate(cases):
         here = f"$.cases[{number}]"
-        if often[case.name] > 1:
-            files = " and ".join(
-                dict.fromkeys(short_path(other.path) for other in cases if other.name == case.name)
-            )
-            yield f"{often[case.name]} cases are named {case.name!r}, of {files}: rename one @ {here}.name"
         noisy = next((gate for gate in case.gates if gate.noisy), None)
         if noisy is not None and not case.simulated and case.repetitions < LEAST_REPETITIONS:
             location = here if spec.cases[number].repetitions is not None else "$"
