@@ -39,6 +39,7 @@ Resolve = Callable[[str], Iterable[str]]
 
 
 def addresses_of(host: str) -> set[str]:
+    """Resolve a name now."""
     try:
         return {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except (OSError, UnicodeError):

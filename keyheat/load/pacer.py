@@ -100,6 +100,7 @@ class ClosedPacer:
         self._joined = False
 
     def wait(self) -> float:
+        """Seconds until the next request is due."""
         if not self._joined:  # here, for there are users that go by times of their own and never ask
             self._loop.join()
             self._joined = True

@@ -99,6 +99,7 @@ class Comparison:
 
     @property
     def tested(self) -> bool:
+        """Whether an interval decides."""
         if self.gate.measure == LABELS or self.exact or self.of_the_machine:
             return False
         finite = all(isfinite(run.number) for run in (*self.first, *self.last))

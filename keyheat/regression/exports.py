@@ -25,6 +25,7 @@ def content(outcome: SessionOutcome) -> dict[str, Any]:
 
 
 def json_schema() -> dict[str, Any]:
+    """JSON Schema of the file."""
     schema = SessionOutcome.model_json_schema(mode="serialization")
     properties = {"format": {"const": FORMAT}, **schema.pop("properties")}
     required = ["format", *schema.pop("required")]
@@ -58,6 +59,7 @@ def annotations(outcome: SessionOutcome) -> tuple[str, ...]:
 
 
 def command(level: str, title: str, message: str, file: str | None = None) -> str:
+    """One annotation command."""
     where = f",file={_property(file)}" if file else ""
     return f"::{level} title={_property(title)}{where}::{_data(message)}"
 

@@ -180,6 +180,7 @@ class History:
         return self._first(self._read(Session, f"{SESSIONS} WHERE id = ?", number), f"session {number}")
 
     def named(self, name: str) -> Session:
+        """The session with this pinned name or number."""
         pinned = f"{SESSIONS} WHERE id = (SELECT session FROM pins WHERE name = ?1) OR CAST(id AS TEXT) = ?1"
         return self._first(self._read(Session, pinned, name), f"session {name!r}")
 
@@ -196,12 +197,14 @@ class History:
         return self._read(StoredRun, f"{RUNS} {where}", session.id, side)
 
     def outcome(self, session: Session) -> SessionOutcome | None:
+        """The outcome of a session; None if it has none."""
         query = "SELECT outcome FROM sessions WHERE id = ? AND outcome IS NOT NULL"
         with _problems(self.path):
             outcomes = map(SessionOutcome.model_validate_json, self._column(query, session.id))
             return next(outcomes, None)
 
     def frame(self, query: str, suite: str) -> "pd.DataFrame":
+        """The rows of a query about a suite."""
         import pandas as pd
 
         with _problems(self.path):
@@ -315,6 +318,7 @@ class Trend:
         return len(set(self.values)) == 1
 
     def is_worse(self, change: ChangePoint) -> bool:
+        """Whether a change is for the worse."""
         sign = {"higher": -1, "lower": 1, "same": 0}[self.measure.better]
         return sign * (change.after - change.before) > 0
 

@@ -163,6 +163,7 @@ class BaselineUsed(Part):
 
     @property
     def how(self) -> str:
+        """How the baseline was selected."""
         if self.pin:
             return f"pinned as {self.pin!r}"
         if not self.accepted:

@@ -93,6 +93,7 @@ def _run_count(outcome: SessionOutcome) -> int:
 
 
 def baseline_phrase(outcome: SessionOutcome) -> str:
+    """The baseline as text."""
     if outcome.baseline is None:
         return "compared with nothing"
     how = ", whose scenarios were rerun next to the new ones" if outcome.paired else ""

@@ -202,6 +202,7 @@ class SessionRuns:
 
 
 def kept_results(kept: Sequence[StoredRun]) -> tuple[RunMade, ...]:
+    """Results of an earlier session's runs."""
     return tuple(
         RunMade(
             case=run.case, repetition=run.repetition + 1, side="before", url=run.folder_url,

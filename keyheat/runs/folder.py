@@ -67,6 +67,7 @@ class RunFolder:
 
 
 def versions(*names: str) -> dict[str, str]:
+    """Versions of Python and of the named packages."""
     found = {"python": python_version()}
     for name in names:
         try:

@@ -40,6 +40,7 @@ class Stop:
 
     @property
     def words(self) -> str:
+        """The reason as a phrase."""
         after = f"after {self.at_s:,.0f} s"
         if self.rule in STOP_SHARES:
             came = f"{percent(self.seen)} of its attempts {STOP_SHARES[self.rule]}"

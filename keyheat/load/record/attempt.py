@@ -49,6 +49,7 @@ class ConsumedUnits:
             self.read_units += units
 
     def plus(self, other: "ConsumedUnits", times: float = 1.0) -> "ConsumedUnits":
+        """Add the other one, multiplied by `times`."""
         return ConsumedUnits(
             self.write_units + times * other.write_units, self.read_units + times * other.read_units
         )

@@ -93,6 +93,7 @@ ROOM = 1.2
 def verdict_on(
     health: Health, *, load: LoadSpec, users: int, processes: int, attempts: int
 ) -> GeneratorHealth:
+    """Judge the generator by what it noted while it loaded."""
     judge = _Judge(health, load, users, processes, attempts)
     late = [*judge.faults()]
     other = [*health.problems, *(["nothing was sent"] if not attempts else [])]

@@ -225,6 +225,7 @@ class Latency:
         self._histogram.add(other._histogram)
 
     def counts(self) -> Counts:
+        """A copy of what each bucket holds."""
         self.fold()
         return np.array(self._histogram.counts, dtype=np.int64)
 
