@@ -94,6 +94,20 @@ def test_a_run_without_an_end_says_that_it_is_still_there() -> None:
     assert max(slept) <= CLAIM_S / 2
 
 
+def test_two_that_come_at_once_both_load_and_say_so_when_they_end() -> None:
+    """Both have seen nobody there, and both write: tags have no conditions."""
+    account = ours()
+    run_of(account, "made-it", keep_table=True).begins().leave()
+    second = run_of(account, "run-2")
+
+    def tag_resource(**request: Any) -> None:
+        second.begins()
+        account.ddb.tag_resource(**request)
+
+    first = run_of(account, "run-1", instead={"tag_resource": tag_resource}).begins()
+    assert (first.met(), second.met()) == (["run-2"], ["run-1"])
+
+
 @pytest.mark.parametrize("value", ["", "0001-01-01T00:00:00+23:59/2099-01-01T00:00:00Z ann", "a/b/c d"])
 def test_a_tag_that_cannot_be_read_counts_as_somebody(value: str) -> None:
     (claim,) = live_in("made", {"keyheat-live-x\x1b[2J": value, "team": "shop"}, at(2_000_000_000))
