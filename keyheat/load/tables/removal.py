@@ -222,12 +222,15 @@ class OrphanSearch:
         return None if gone else f"it is being deleted, and was not gone within {patience.limit_s:g} s"
 
 
+def provisioned_in(description: Mapping[str, Any]) -> list[Capacity]:
+    """Provisioned units per second of a table and its indexes; none in on-demand mode."""
+    facts = table_facts(description)
+    return [pair for pair in (facts.provisioned, *(index.provisioned for index in facts.indexes)) if pair]
+
+
 def dollars_per_hour(description: Mapping[str, Any], prices: Prices) -> float:
     """Dollars an hour at a price list's prices, from DescribeTable's answer; nothing in on-demand mode."""
-    if mode_of(description) != "PROVISIONED":
-        return 0.0
-    facts = table_facts(description)
-    pairs = [pair for pair in (facts.provisioned, *(index.provisioned for index in facts.indexes)) if pair]
+    pairs = provisioned_in(description)
     read, write = sum(pair.read or 0.0 for pair in pairs), sum(pair.write or 0.0 for pair in pairs)
     return prices.provisioned.hourly(Capacity(read, write))
 
