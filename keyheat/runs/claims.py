@@ -7,7 +7,6 @@ only new folders are safe. Windows cannot lock folders; it locks an empty file i
 
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -111,28 +110,17 @@ def claim(folder: Path) -> Claim:
     return mine
 
 
-def claim_numbered(first: Path) -> Claim:
-    """Claim the first empty folder among `first`, `first-2`, `first-3` ..."""
-    for folder in _numbered(first):
-        with suppress(Taken):
-            return claim(folder)
-    raise AssertionError  # numbers do not end
-
-
-def claim_new(first: Path) -> Claim:
-    """Create and claim a folder of this name, or of the next free one."""
-    for folder in _numbered(first):
-        if created := _make_folders(folder):
+def claim_numbered(first: Path, *, new: bool) -> Claim:
+    """Claim the first of `first`, `first-2`, `first-3` ... that is empty; `new`: that was not there."""
+    for number in count(1):
+        folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
+        created = _make_folders(folder)
+        if created or not new:
             with suppress(Taken):
                 mine = claim(folder)
-                mine.created = created
+                mine.created = max(created, mine.created)
                 return mine
     raise AssertionError  # numbers do not end
-
-
-def _numbered(first: Path) -> Iterator[Path]:
-    yield first
-    yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
 
 
 def _make_folders(folder: Path) -> int:
