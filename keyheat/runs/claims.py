@@ -67,21 +67,16 @@ def hold(folder: Path) -> Claim:
         except OSError as error:
             raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
         claim = Claim(folder, created, descriptor)
-        if not _locked_soon(descriptor):
+        for _ in range(LOOKS):
+            if locked := _locked(descriptor):
+                break
+            sleep(LOOK_S)
+        if not locked:
             claim.unlock()
             raise Taken(f"{folder}: another run is being made there now; give another folder (--out)")
         if _is_still(folder, descriptor):
             return claim
         claim.unlock()
-
-
-def _locked_soon(descriptor: int) -> bool:
-    for look in range(LOOKS):
-        if look:
-            sleep(LOOK_S)
-        if _locked(descriptor):
-            return True
-    return False
 
 
 def is_claimed(folder: Path) -> bool:
@@ -110,15 +105,15 @@ def claim(folder: Path) -> Claim:
     return mine
 
 
-def claim_numbered(first: Path, *, new: bool) -> Claim:
-    """Claim the first of `first`, `first-2`, `first-3` ... that is empty; `new`: that was not there."""
+def claim_numbered(first: Path, *, new: bool = False) -> Claim:
+    """Claim the first empty folder among `first`, `first-2`, `first-3` ...; a `new` one is created."""
     for number in count(1):
         folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
-        created = _make_folders(folder)
+        created = _make_folders(folder) if new else 0
         if created or not new:
             with suppress(Taken):
                 mine = claim(folder)
-                mine.created = max(created, mine.created)
+                mine.created = max(mine.created, created)
                 return mine
     raise AssertionError  # numbers do not end
 

@@ -199,7 +199,7 @@ def run_folder(plan: LoadPlan, now: datetime) -> Claim:
     """
     if plan.out is None:
         return claim_numbered((OUT / f"{plan.scenario.name}-{now:%Y%m%dT%H%M%SZ}").absolute(), new=True)
-    return claim_numbered(plan.out, new=False) if plan.in_a_row else claim(plan.out)
+    return claim_numbered(plan.out) if plan.in_a_row else claim(plan.out)
 
 
 def _scenario_path(options: Namespace, locustfiles: list[str]) -> Path:
