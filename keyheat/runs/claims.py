@@ -9,7 +9,6 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from pathlib import Path
 from time import sleep
@@ -117,10 +116,6 @@ def claim_numbered(first: Path, *, new: bool = False) -> Claim:
                 mine.created = max(mine.created, created)
                 return mine
     raise AssertionError  # numbers do not end
-
-
-claim_new: Final = partial(claim_numbered, new=True)
-"""Create and claim a folder of this name, or of the next free one."""
 
 
 def _make_folders(folder: Path) -> int:

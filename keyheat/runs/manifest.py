@@ -125,14 +125,14 @@ class Machine(LenientPart):
     cpu: str
 
 
-class SharedWith(LenientPart):
-    """Another run on a table of this one at the same time; times by its own machine's clock."""
+class TableClaim(LenientPart):
+    """A run on a table, as the table's tags say it; times are of that run's machine."""
 
     table: str
     run: str
     owner: str = "unknown"
     since: Time | None = None
-    until: Time | None = None
+    until: Time | None = None  # None: its tag cannot be read
 
 
 Whole = Annotated[int, BeforeValidator(int)]  # simulated means have fractions
@@ -191,7 +191,7 @@ class Manifest(LenientPart):
     table: TableFacts
     existing: bool = False  # the table existed before the run
     items_marked: bool = False  # whether items name the run, in an existing table
-    shared_with: tuple[SharedWith, ...] = ()
+    shared_with: tuple[TableClaim, ...] = ()  # other runs on its tables meanwhile
     auto_scaling: AutoScaling | None = None  # of an existing table
     processes: int | None = None
     users: int | None = None

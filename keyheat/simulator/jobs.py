@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
-from keyheat.runs.claims import Claim, claim_new
+from keyheat.runs.claims import Claim, claim_numbered
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.variants import overridden, wrong_settings
 
@@ -74,4 +74,4 @@ def clear(folder: Path) -> None:
 
 def new_folder(parent: Path, name: str) -> Claim:
     """A new folder, named for what it holds and when it was made; of those made at once, each is another."""
-    return claim_new(parent / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    return claim_numbered(parent / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}", new=True)

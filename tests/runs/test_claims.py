@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from keyheat.runs.claims import Claim, Taken, claim, claim_new, claim_numbered, hold, is_claimed
+from keyheat.runs.claims import Claim, Taken, claim, claim_numbered, hold, is_claimed
 
 MANY = 8
 
@@ -37,10 +37,18 @@ def test_one_of_many_gets_the_folder_that_all_want(tmp_path: Path, there: bool) 
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize("ask", [claim_new, claim_numbered])
-def test_each_of_many_gets_one_of_its_own(tmp_path: Path, ask: Callable[[Path], Claim]) -> None:
-    got = [one.folder.name for one in at_once(lambda: ask(tmp_path / "run")) if one]
-    assert sorted(got) == ["run", *(f"run-{number}" for number in range(2, MANY + 1))]
+@pytest.mark.parametrize("new", [False, True])
+@pytest.mark.parametrize("there", [False, True])
+def test_each_of_many_gets_one_of_its_own(tmp_path: Path, new: bool, there: bool) -> None:
+    if there:
+        (tmp_path / "run").mkdir()
+    got = [one for one in at_once(lambda: claim_numbered(tmp_path / "run", new=new)) if one]
+    names = ["run", *(f"run-{number}" for number in range(2, MANY + 2))]
+    assert sorted(one.folder.name for one in got) == (names[1:] if there and new else names[:-1])
+    for one in got:
+        one.release()
+    if new:
+        assert [each.name for each in tmp_path.iterdir()] == ["run"] * there, "who made it takes it away"
 
 
 def test_a_folder_with_something_in_it_is_not_free_but_may_be_held(tmp_path: Path) -> None:
@@ -66,12 +74,12 @@ def test_what_was_made_and_stayed_empty_goes_again(tmp_path: Path) -> None:
 
 
 def test_who_is_let_in_claims_what_was_made_for_it(tmp_path: Path) -> None:
-    new = claim_new(tmp_path / "run")
+    new = claim_numbered(tmp_path / "run", new=True)
     with pytest.raises(Taken):
         claim(new.folder)
     new.unlock()
     with claim(new.folder) as again:
-        assert claim_new(tmp_path / "run").folder.name == "run-2"
+        assert claim_numbered(tmp_path / "run", new=True).folder.name == "run-2"
     assert again.folder.exists(), "whoever made it takes it away"
     new.release()
     assert not new.folder.exists()

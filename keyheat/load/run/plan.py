@@ -29,7 +29,7 @@ from keyheat.masking import from_here
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import load_prices
 from keyheat.runfiles import FileProblem
-from keyheat.runs.claims import Claim, claim, claim_new, claim_numbered
+from keyheat.runs.claims import Claim, claim, claim_numbered
 from keyheat.runs.table_facts import AutoScaling
 from keyheat.scenario.scenario import Scenario, ScenarioError, load_scenario, scenario_file
 from keyheat.scenario.spec.part import BudgetSpec
@@ -198,7 +198,7 @@ def run_folder(plan: LoadPlan, now: datetime) -> Claim:
     Runs in a row, and those that start in the same second, get `-2`, `-3` ... after its name.
     """
     if plan.out is None:
-        return claim_new((OUT / f"{plan.scenario.name}-{now:%Y%m%dT%H%M%SZ}").absolute())
+        return claim_numbered((OUT / f"{plan.scenario.name}-{now:%Y%m%dT%H%M%SZ}").absolute(), new=True)
     return claim_numbered(plan.out) if plan.in_a_row else claim(plan.out)
 
 

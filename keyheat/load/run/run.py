@@ -301,8 +301,8 @@ class LoadRun:
         others, unknown = self.tables.company()
         health.missing += unknown
         if others:
-            folder.manifest["shared_with"] = others
-            who = ", ".join(f"run {other['run']} of {other['owner']}" for other in others)
+            folder.manifest["shared_with"] = [other.model_dump(mode="json") for other in others]
+            who = ", ".join(f"run {other.run} of {other.owner}" for other in others)
             self.progress.say(f"this run was not alone: {who} loaded the same table meanwhile")
         if folder.manifest["target"] == LOCAL:
             self.see_faults(self.target)

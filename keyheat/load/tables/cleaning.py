@@ -17,14 +17,14 @@ from typing import Any
 
 from keyheat.addresses import endpoint_of
 from keyheat.answers import member
-from keyheat.load.tables.removal import by_hand
+from keyheat.load.tables.removal import by_hand, provisioned_in
 from keyheat.load.transport.target import Target, target_at
 from keyheat.load.users.items import RUN_ATTRIBUTE
 from keyheat.numbers import span
 from keyheat.plan.prices import Prices
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.manifest import Manifest, read_manifest
-from keyheat.runs.table_facts import mode_of, table_facts
+from keyheat.runs.table_facts import mode_of
 
 AT_ONCE = 8
 MOST_PAGE_ITEMS = 1_000
@@ -166,9 +166,8 @@ def usual_pace(description: Mapping[str, Any], *, local: bool) -> float | None:
     """Units per second, reads and writes together, that leave a table enough; None: as fast as it goes."""
     if local:
         return None
-    facts = table_facts(description)
-    pairs = [facts.provisioned, *(index.provisioned for index in facts.indexes)]
-    least = min((units for pair in pairs if pair for units in (pair.read, pair.write) if units), default=None)
+    pairs = provisioned_in(description)
+    least = min((units for pair in pairs for units in (pair.read, pair.write) if units), default=None)
     return ON_DEMAND_UNITS_PER_S if least is None else max(1.0, PART * least)
 
 

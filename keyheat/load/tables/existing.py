@@ -79,7 +79,7 @@ def check_tables(
             continue
         refused += [] if local else refusals(table, guards.allow_table, guards.allow_protected)
         if not (isinstance(table.tags, Unread) or guards.share):
-            refused += (refusal(table.name, claim) for claim in live_in(table.tags, now))
+            refused += map(refusal, live_in(table.name, table.tags, now))
     if refused:
         raise TableRefused(*refused, *wrong)
     if wrong:

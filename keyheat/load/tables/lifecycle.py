@@ -2,13 +2,12 @@
 
 A table that was there before the run is never deleted. One that the run makes is noted before CreateTable is
 sent: whatever ends the run, it is deleted, or its tags say since when it may be. While the run loads a table,
-a tag says so (`claims`): written when it comes, renewed if its duration is unknown, taken away when
-it leaves. Where others are still there it says instead that it ended, so that they know of it.
+a tag says so (`ownership`): written when it comes, renewed while the run goes on, taken away when it leaves.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from time import time
 from typing import Any
@@ -16,9 +15,8 @@ from typing import Any
 import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 
-from keyheat.load.options import Guards, TableError, TableRefused
+from keyheat.load.options import Guards, TableError
 from keyheat.load.tables.control import (
-    LOOK_S,
     Connect,
     TablePatience,
     control_client,
@@ -28,36 +26,36 @@ from keyheat.load.tables.control import (
     table_client,
     until_active,
 )
-from keyheat.load.tables.existing import check_tables, obstacles
+from keyheat.load.tables.existing import check_tables
 from keyheat.load.tables.ownership import (
     CLAIM_S,
+    LIVE,
     LOCAL_CLAIM_S,
     NO_ARN,
     RUN,
-    Claim,
     Standing,
     Unread,
     as_text,
-    claims_in,
+    claim_in_words,
+    claim_key,
+    claim_tag,
     live_in,
     look_at,
-    refusal,
     tags_for,
     tags_of,
     tags_read,
-    tags_with,
     user_name,
     why_unread,
 )
 from keyheat.load.tables.removal import NotOurs, by_hand, own_tags, remove, upkeep_in_words
 from keyheat.load.transport.target import Target
 from keyheat.plan.prices import load_prices
+from keyheat.runs.manifest import TableClaim
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.words import WAITING
 
 POLL_S = 1.0
 LOCAL_POLL_S = 0.05
-LOOKS_IN_A_CLAIM = 4
 
 
 @dataclass(slots=True)
@@ -65,19 +63,12 @@ class RunTable:
     """A table of the run: whether the run made it, and what its tags say of the run."""
 
     spec: TableSpec
-    claim: Claim
+    since: datetime
+    until: datetime  # the run's claim ends by itself
     expires: datetime
     created: bool  # CreateTable was asked for it
     active: bool = False
     arn: str | None = None  # of a table whose tags say that the run loads it
-    loaded: bool = False  # no other run was there first
-
-    @property
-    def claim_words(self) -> str:
-        return (
-            f"table {self.spec.name} stays claimed by this run until {as_text(self.claim.until)} (its tag "
-            f"{self.claim.key}); other runs are refused until then"
-        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -108,21 +99,19 @@ class RunTables:
         cannot be had.
         """
         with table_client(self.target, f"table {spec.name}", self.connect) as client:
-            if self._check(client, spec) is None and not self._make(client, spec):
-                self._check(client, spec)  # another process was quicker
+            if self._check(client, spec) is None:
+                self._make(client, spec)
             active = until_active(client, spec.name, self._patience)
             if active is None:
                 raise TableError(f"table {spec.name} was not active in {self._patience.limit_s:g} s")
             table = self._tables.get(spec.name)
             if table is not None:  # which this run made: no other was there before
-                table.active = table.loaded = True
+                table.active = True
                 table.arn = None if self.alone else active.get("TableArn")
                 if table.arn is None and not self.alone:
                     self._cannot_know(spec.name, NO_ARN)
-            elif wrong := [*obstacles(spec, active, self.guards)]:
-                raise TableError(*wrong)
-            elif not self.alone:
-                self._come_to(client, spec, active)
+            elif (there := self._check(client, spec)) is not None and not self.alone:  # as it is by now
+                self._come_to(client, spec, there)
             return active
 
     def _check(self, client: Any, spec: TableSpec) -> Standing | None:
@@ -154,7 +143,7 @@ class RunTables:
     def left_behind(self) -> list[str]:
         """Return what this run has neither deleted nor left as it was meant to be, with what to do."""
         created = self._created()
-        kept = [table.claim_words for table in self._claimed() if table not in created]
+        kept = [self._claim_words(table) for table in self._claimed() if table not in created]
         return [
             f"table {table.spec.name}, which this run made, is there, and costs. {self._by_hand(table)}"
             for table in created
@@ -188,63 +177,43 @@ class RunTables:
         """Register a table of the run; its claim ends by itself if the run is killed."""
         now, lasts = self._now(), timedelta(seconds=self.lasts_s)
         until = now + lasts + timedelta(seconds=self._claim_s)
-        claim = Claim(run=self.run_id, owner=user_name(), since=now, until=until)
-        table = RunTable(spec, claim, now + lasts + timedelta(hours=spec.expires_h), created)
+        table = RunTable(spec, now, until, now + lasts + timedelta(hours=spec.expires_h), created)
         self._tables[spec.name] = table
         return table
 
-    def _make(self, client: Any, spec: TableSpec) -> bool:
-        """Request the table; False if another process did a moment before.
+    def _make(self, client: Any, spec: TableSpec) -> None:
+        """Request the table, unless another process did a moment before.
 
         It is this run's as well where the answer was lost, and the request sent again by the SDK was refused.
         """
         table = self._table(spec, created=True)
         tags = tags_for(self.run_id, owner=user_name(), expires=table.expires)
-        if create(client, spec, tags if self.alone else [*tags, table.claim.tag()]):
-            return True
+        if not self.alone:
+            tags.append(claim_tag(self.run_id, table.since, table.until))
+        if create(client, spec, tags):
+            return
         with suppress(NotOurs, ClientError, BotoCoreError):
             there = look_again(lambda: describe_table(client, spec.name), self.sleep)
             if there is not None and own_tags(client, there, self.run_id, self._patience):
-                return True
+                return
         del self._tables[spec.name]
-        return False
 
-    def _come_to(self, client: Any, spec: TableSpec, description: Mapping[str, Any]) -> None:
-        """Say on a table that was there that this run loads it; one that is not ours stays untouched.
-
-        Raises `TableRefused` where another run loads it, unless it is shared.
-        """
-        tags = tags_read(client, description)
-        if isinstance(tags, Unread):
-            return self._cannot_know(spec.name, tags.why)
-        if RUN not in tags and not self.target.local:
+    def _come_to(self, client: Any, spec: TableSpec, there: Standing) -> None:
+        """Say on a table that was there that this run loads it; one that is not ours stays untouched."""
+        if isinstance(there.tags, Unread):
+            return self._cannot_know(spec.name, there.tags.why)
+        if RUN not in there.tags and not self.target.local:
             return self._cannot_know(spec.name, "Keyheat did not create it, and no run writes tags there")
         table = self._table(spec, created=False)
-        table.arn = arn = description["TableArn"]
+        table.arn = there.description["TableArn"]
+        for claim in live_in(spec.name, there.tags, self._now(), but=self.run_id):
+            self.say(f"table {spec.name} is shared: {claim_in_words(claim)}")
         try:
             self._tag(client, table)
-            if not self.target.local:
-                self.sleep(LOOK_S)
-            seen = look_again(lambda: tags_with(client, arn, table.claim.key), self.sleep)
-            tags = tags_of(client, arn) if seen is None else seen
         except (ClientError, BotoCoreError) as error:
-            if getattr(error, "operation_name", "") == "TagResource":
+            if isinstance(error, ClientError):
                 table.arn = None  # the tag was refused, so there is no tag to remove
-            return self._cannot_know(spec.name, why_unread(error))
-        return self._stay(client, table, tags)
-
-    def _stay(self, client: Any, table: RunTable, tags: Mapping[str, str]) -> None:
-        others = live_in(tags, self._now(), but=self.run_id)
-        first = next((claim for claim in others if claim.before(table.claim)), None)
-        if first is not None and not self.guards.share:
-            raise TableRefused(refusal(table.spec.name, first))
-        table.loaded = True
-        for claim in others:
-            self.say(f"table {table.spec.name} is shared: {claim.in_words()}")
-        over = [claim.key for claim in claims_in(tags) if claim.run != self.run_id]
-        if over and not others:
-            with suppress(ClientError, BotoCoreError):  # expired claims, which harm no one
-                client.untag_resource(ResourceArn=table.arn, TagKeys=over)
+            self._cannot_know(spec.name, why_unread(error))
 
     def keep_up(self) -> None:
         """Say forever, on the tables themselves, that they are loaded. Run it in a greenlet of its own."""
@@ -252,61 +221,62 @@ class RunTables:
             return
         with closing(self.connect(self.target)) as client:  # before the load: making a client delays requests
             while True:
-                self.sleep(self._claim_s / LOOKS_IN_A_CLAIM)
-                now = self._now()
+                self.sleep(self._claim_s / 2)
+                until = self._now() + timedelta(seconds=self._claim_s)
                 for table in self._claimed():
-                    if table.claim.until - now >= timedelta(seconds=self._claim_s / 2):
+                    if table.until >= until:
                         continue
-                    table.claim = replace(table.claim, until=now + timedelta(seconds=self._claim_s))
+                    table.until = until
                     try:
                         self._tag(client, table)
                     except (ClientError, BotoCoreError) as error:
                         name = table.spec.name
                         self.say(f"table {name} does not say any more that this run loads it: {error}")
 
-    def company(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """Other runs on the tables meanwhile, as `run.json` has them, and what is not known of them."""
-        company = []
+    def company(self) -> tuple[list[TableClaim], list[str]]:
+        """Other runs on the tables meanwhile, and what is not known of them."""
+        others = list[TableClaim]()
         if not self._claimed():
-            return [], self._unknown
+            return others, self._unknown
         try:
             with table_client(self.target, "the run's tables", self.connect) as client:
                 for table in self._claimed():
-                    mine = replace(table.claim, until=self._now() + timedelta(seconds=1))  # with this second
-                    try:
-                        tags = tags_of(client, str(table.arn))
-                    except (ClientError, BotoCoreError) as error:
-                        self._cannot_know(table.spec.name, why_unread(error))
+                    name = table.spec.name
+                    tags = tags_read(client, {"TableArn": table.arn})
+                    if isinstance(tags, Unread):
+                        self._cannot_know(name, tags.why)
                         continue
-                    if table.claim.key not in tags:
-                        self._cannot_know(table.spec.name, "its tags do not say what this run wrote there")
-                    company += [
-                        {"table": table.spec.name, **claim.to_json()}
-                        for claim in claims_in(tags)
-                        if claim.run != self.run_id and claim.overlaps(mine)
-                    ]
+                    if claim_key(self.run_id) not in tags:
+                        self._cannot_know(name, "its tags do not say what this run wrote there")
+                    others += live_in(name, tags, table.since, but=self.run_id)
         except TableError as error:
-            return [], [f"whether other runs loaded the tables, too, is not known: {error}"]
-        return company, self._unknown
+            self._unknown.append(f"whether other runs loaded the tables, too, is not known: {error}")
+        return others, self._unknown
 
     def _release(self, client: Any, table: RunTable) -> None:
         """Leave a table: the last run takes all tags away, another one says that it was there."""
         try:
             now, tags = self._now(), tags_of(client, str(table.arn))
-            others = live_in(tags, now, but=self.run_id)
-            if others and table.loaded:
-                table.claim = replace(table.claim, until=now)
+            if live_in(table.spec.name, tags, now, but=self.run_id):
+                table.until = now
                 self._tag(client, table)
             else:
-                over = {table.claim.key, *(claim.key for claim in claims_in(tags) if not others)}
+                over = {claim_key(self.run_id), *(key for key in tags if key.startswith(LIVE))}
                 client.untag_resource(ResourceArn=table.arn, TagKeys=sorted(over))
         except client.exceptions.ResourceNotFoundException:
             return  # it went with its tags
         except (ClientError, BotoCoreError) as error:
-            self.say(f"{table.claim_words}: {error}")
+            self.say(f"{self._claim_words(table)}: {error}")
 
     def _tag(self, client: Any, table: RunTable) -> None:
-        client.tag_resource(ResourceArn=table.arn, Tags=[table.claim.tag()])
+        claim = claim_tag(self.run_id, table.since, table.until)
+        client.tag_resource(ResourceArn=table.arn, Tags=[claim])
+
+    def _claim_words(self, table: RunTable) -> str:
+        return (
+            f"table {table.spec.name} stays claimed by this run until {as_text(table.until)} (its tag "
+            f"{claim_key(self.run_id)}); other runs are refused until then"
+        )
 
     def _cannot_know(self, name: str, why: str) -> None:
         """It is not seen whether another run loads the table, too."""

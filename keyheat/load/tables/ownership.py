@@ -13,15 +13,15 @@ meant for load tests, and each of our writes would be kept or copied, and paid f
 
 Each run claims a table by a tag of its own, and takes it away when it leaves; one that was killed is over at
 UNTIL. Where others are still there it says instead that it ended: they are to know, at their own end, that
-they were not alone. AWS's tags are eventually consistent, and have no conditions. So a run writes its tag,
-waits until it can read that, and then looks who else is there: of two that came at once, the same one stays
-for both. Two that never see each other's tags in those seconds do so when they end, and say so.
+they were not alone. AWS's tags are eventually consistent, and have no conditions: two runs that come within
+seconds may both load, and see each other when they end.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Tagging.html
 """
 
 import getpass
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -30,13 +30,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from keyheat.load.tables.control import DENIED, Connect, control_client, describe_table, table_client
 from keyheat.load.transport.target import Target
+from keyheat.runs.manifest import TableClaim
 from keyheat.runs.table_facts import replicas_of
 
 LIVE: Final = "keyheat-live-"
 CLAIM_S: Final = 600.0
 LOCAL_CLAIM_S: Final = 60.0  # on this machine a killed run blocks its table for a minute
-FIRST: Final = datetime.min.replace(tzinfo=UTC)
-EVER: Final = datetime.max.replace(tzinfo=UTC)
 RUN, OWNER, EXPIRES = "keyheat", "keyheat-owner", "keyheat-expires"
 LONGEST_VALUE = 256
 NOT_IN_A_VALUE = re.compile(r"[^\w .:/=+@-]")
@@ -51,12 +50,6 @@ def tags_for(run_id: str, *, owner: str, expires: datetime) -> list[dict[str, st
 def tags_of(client: Any, arn: str) -> dict[str, str]:
     pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
     return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
-
-
-def tags_with(client: Any, arn: str, key: str) -> dict[str, str] | None:
-    """The tags of a table; None if `key` is not among them, which are seen some seconds late."""
-    tags = tags_of(client, arn)
-    return tags if key in tags else None
 
 
 def moment_of(text: str) -> datetime:
@@ -221,66 +214,45 @@ def look_at_tables(
         return {name: look_at(client, name) for name in names}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """One run on one table. An unreadable tag counts as a run without beginning or end."""
-
-    run: str
-    owner: str = "unknown"
-    since: datetime = FIRST
-    until: datetime = EVER
-
-    @property
-    def key(self) -> str:
-        return LIVE + self.run
-
-    def tag(self) -> dict[str, str]:
-        value = f"{as_text(self.since)}/{as_text(self.until)} {self.owner}"
-        return {"Key": self.key, "Value": as_value(value)}
-
-    def overlaps(self, other: "Claim") -> bool:
-        return max(self.since, other.since) < min(self.until, other.until)
-
-    def before(self, other: "Claim") -> bool:
-        """Whether this run came first, so that the other one has to leave; both runs agree on the answer."""
-        return (self.since, self.run) < (other.since, other.run)
-
-    def to_json(self) -> dict[str, str | None]:
-        times = {"since": self.since, "until": self.until}
-        texts = {name: None if self.until == EVER else as_text(at) for name, at in times.items()}
-        return {"run": as_value(self.run), "owner": self.owner, **texts}
-
-    def in_words(self) -> str:
-        """Return which run loads the table, and for how long."""
-        if self.until == EVER:
-            return f"run {as_value(self.run)} may be loading it: its tag {as_value(self.key)} cannot be read"
-        who = f"run {as_value(self.run)} of {self.owner}"
-        return f"{who} is loading it, until {as_text(self.until)} at the latest"
+def claim_key(run_id: str) -> str:
+    return LIVE + run_id
 
 
-def claims_in(tags: Mapping[str, str]) -> list[Claim]:
+def claim_tag(run_id: str, since: datetime, until: datetime) -> dict[str, str]:
+    value = f"{as_text(since)}/{as_text(until)} {user_name()}"
+    return {"Key": claim_key(run_id), "Value": as_value(value)}
+
+
+def live_in(
+    name: str, tags: Mapping[str, str], since: datetime, *, but: str | None = None
+) -> list[TableClaim]:
+    """The runs that table `name` is claimed by, or was after `since`; `but` is not one of them.
+
+    A tag that cannot be read is a run without beginning or end.
+    """
     claims = []
     for key, value in tags.items():
-        if key.startswith(LIVE):
+        if key.startswith(LIVE) and key.removeprefix(LIVE) != but:
             times, _, owner = value.partition(" ")
-            since, _, until = times.partition("/")
-            try:
-                stated = {"since": moment_of(since), "until": moment_of(until)}
-            except ValueError:
-                claims.append(Claim(run=key.removeprefix(LIVE)))
-            else:
-                claims.append(Claim(run=key.removeprefix(LIVE), owner=as_value(owner or "unknown"), **stated))
+            claim = TableClaim(table=name, run=as_value(key.removeprefix(LIVE)))
+            with suppress(ValueError):
+                began, until = map(moment_of, times.split("/"))
+                whole = {"owner": as_value(owner), "since": began, "until": until}
+                claim = claim.model_copy(update=whole)
+            claims += [claim] if claim.until is None or claim.until > since else []
     return claims
 
 
-def live_in(tags: Mapping[str, str], now: datetime, *, but: str | None = None) -> list[Claim]:
-    """The runs that may still be loading a table, `but` one of them."""
-    return [claim for claim in claims_in(tags) if claim.until > now and claim.run != but]
+def claim_in_words(claim: TableClaim) -> str:
+    """Return which run loads the table, and for how long."""
+    if claim.until is None:
+        return f"run {claim.run} may be loading it: its tag {claim_key(claim.run)} cannot be read"
+    return f"run {claim.run} of {claim.owner} is loading it, until {as_text(claim.until)} at the latest"
 
 
-def refusal(name: str, claim: Claim) -> str:
+def refusal(claim: TableClaim) -> str:
     """Return why a table is not loaded while another run is on it, and what to do."""
     return (
-        f"table {name} is not loaded: {claim.in_words()}. Wait for that, give the scenario's table another "
-        "name, or say --share to load it beside that run, which the verdicts of both then say"
+        f"table {claim.table} is not loaded: {claim_in_words(claim)}. Wait for that, give the scenario's "
+        "table another name, or say --share to load it beside that run, which the verdicts of both then say"
     )

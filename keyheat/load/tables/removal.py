@@ -26,12 +26,12 @@ from keyheat.load.tables.ownership import (
     RUN,
     Standing,
     Unread,
+    claim_in_words,
     live_in,
     moment_of,
     protections,
     recovery_of,
     tags_of,
-    tags_with,
     why_unread,
 )
 from keyheat.model.limits import LIST_TAGS_PER_S
@@ -81,7 +81,12 @@ def own_tags(
 ) -> dict[str, str]:
     """The tags of the run's table, which may be seen some seconds late. Raises `NotOurs`."""
     arn = member("DescribeTable", description, "TableArn")
-    tags = look_again(lambda: tags_with(client, arn, RUN), patience.sleep) or {}
+
+    def look() -> dict[str, str] | None:
+        tags = tags_of(client, arn)
+        return tags if RUN in tags else None
+
+    tags = look_again(look, patience.sleep) or {}
     if tags.get(RUN) != run_id:
         raise NotOurs(f"its tag {RUN!r} is {tags.get(RUN)!r}, and that of this run was {run_id!r}")
     return tags
@@ -102,7 +107,7 @@ def kept_by_others(
     if run_id is not None and isinstance(recovery, Unread):
         recovery = False
     table = Standing(description=description, tags=tags, recovery=recovery)
-    claims = (claim.in_words() for claim in live_in(tags, now, but=run_id))
+    claims = map(claim_in_words, live_in(table.name, tags, now, but=run_id))
     return "; ".join([*protections(table), *claims]) or None
 
 
@@ -217,12 +222,15 @@ class OrphanSearch:
         return None if gone else f"it is being deleted, and was not gone within {patience.limit_s:g} s"
 
 
+def provisioned_in(description: Mapping[str, Any]) -> list[Capacity]:
+    """Provisioned units per second of a table and its indexes; none in on-demand mode."""
+    facts = table_facts(description)
+    return [pair for pair in (facts.provisioned, *(index.provisioned for index in facts.indexes)) if pair]
+
+
 def dollars_per_hour(description: Mapping[str, Any], prices: Prices) -> float:
     """Dollars an hour at a price list's prices, from DescribeTable's answer; nothing in on-demand mode."""
-    if mode_of(description) != "PROVISIONED":
-        return 0.0
-    facts = table_facts(description)
-    pairs = [pair for pair in (facts.provisioned, *(index.provisioned for index in facts.indexes)) if pair]
+    pairs = provisioned_in(description)
     read, write = sum(pair.read or 0.0 for pair in pairs), sum(pair.write or 0.0 for pair in pairs)
     return prices.provisioned.hourly(Capacity(read, write))
 

@@ -5,15 +5,29 @@ A stop rule ends a run on enough attempts, over the last seconds, and on nothing
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
+import gevent
 import pytest
 
 from keyheat.load.record.attempt import Attempt, ConsumedUnits
 from keyheat.load.record.record import Record
-from keyheat.load.run.watch import ENOUGH_ACCEPTED, ENOUGH_ATTEMPTS, KEPT, LOOK_S, Caps, LoadWatch, Rules
+from keyheat.load.run.run import LoadRun
+from keyheat.load.run.watch import (
+    ENOUGH_ACCEPTED,
+    ENOUGH_ATTEMPTS,
+    KEPT,
+    LOOK_S,
+    Caps,
+    LoadWatch,
+    Rules,
+    Spending,
+)
+from keyheat.load.transport.target import target_at
 from keyheat.runs.manifest import Stop
 from keyheat.scenario.spec.part import AbortSpec
+from tests.make import a_plan
 
 START_S = 1_000.5
 Rate = Callable[[float], float]
@@ -219,3 +233,25 @@ def test_only_the_last_seconds_count() -> None:
     assert timed == pytest.approx(10 * over_s, abs=10 * max(1, over_s / KEPT))
     assert p99_us == pytest.approx(9_000, rel=0.01)
     assert len(rules._then) <= KEPT + 2
+
+
+def test_a_run_at_its_cap_sends_no_more_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To end a load takes Locust a while, in which its users would go on."""
+    world, order = World(steady(0.0)), list[str]()
+    sender: Any = SimpleNamespace(
+        record=world.record, clock=world.clock, behind_s=0,
+        stop=lambda: order.append("sends no more"), watch=lambda: None,
+    )  # fmt: skip
+    monkeypatch.setattr("keyheat.load.run.run.start_load", lambda *_order, **_clock: sender)
+    run = LoadRun(
+        a_plan(), SimpleNamespace(), users=1, duration_s=None, spending=Spending(Caps(units=100.0)),  # type: ignore[arg-type]
+        end_load=lambda: order.append("ends"),
+    )  # fmt: skip
+    run.target = target_at("http://127.0.0.1:8000")
+    run._begin_load(SimpleNamespace(), distributed=False)
+    gevent.killall(run._greenlets)
+    run.watch.look(world.now_s)
+    assert order == []
+    world.record.consumed = ConsumedUnits(101.0, 0.0)
+    run.watch.look(world.now_s)
+    assert order == ["sends no more", "ends"]

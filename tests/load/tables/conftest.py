@@ -102,7 +102,7 @@ class Heard(RunTables):
 
     def met(self) -> list[str]:
         """Runs that loaded it at the same time."""
-        return [other["run"] for other in self.company()[0]]
+        return [other.run for other in self.company()[0]]
 
 
 def run_of(
