@@ -117,7 +117,7 @@ def by_compare(run: Path) -> Shown:
 def by_a_fix(run: Path) -> Shown:
     scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
     one = tried(run, scenario, Billing(load_prices()))
-    yield "accepted", "fix", rate(one.measured.write.units_per_s, "WCU")
+    yield "accepted", "fix", rate(one.traffic[WRITE].units_per_s, "WCU")
     yield "share", "fix", percent(one.throttled_share)
     yield "throttles", "fix", whole(one.throttles)
     yield "attempts", "fix", whole(one.attempts)

@@ -32,8 +32,6 @@ class Facts:
     """One resource in one direction over the spans of the verdict. None is unknown."""
 
     resource: Resource
-    start_s: float | None
-    end_s: float | None
     consumed_per_s: float | None  # the mean, see `consumed_of`
     consumed_when: str = OVER_THE_LOAD
     asked_per_s: float | None  # by the load's schedule, else as it was measured while throttled
@@ -44,8 +42,7 @@ class Facts:
     throttles: int  # of the resource, in the whole run, whatever the constraint
     run_throttles: int  # of the table and its indexes, in both directions
     labelled: int  # those with a label: parts of batches and transactions carry no reason
-    of_constraint: int  # those whose label is the verdict's constraint ...
-    of_verdict: int = 0  # ... and of these, those of this resource in this direction
+    of_verdict: int = 0  # those of this resource in this direction whose label is the verdict's constraint
     run_attempts: int | None
     throttled_s: float  # how long anything was throttled: the client's seconds, else the spans of the labels
     ceiling_per_s: float  # what one partition admits
@@ -58,7 +55,6 @@ class Facts:
     other_causes: tuple[str, ...] = ()  # what else troubled the application, as clauses
     whose_unknown: bool = False  # whether the resource that throttled is unknown
     by_client: bool = False  # whether the client counted those, rather than CloudWatch
-    logged: int = 0  # of what CloudWatch counts, what the client's log holds
     busiest_per_s: float | None = None  # consumed in the busiest minute of the load, as the client counted
     beside: tuple[tuple[str, float], ...] = ()  # other limits in words, with their shares of what is labelled
 
@@ -103,7 +99,7 @@ def facts_of(run: ReportRun) -> Facts:
     mine, constraint = run.labels_of(resource), run.diagnosis.verdict.constraint
     decisive = [label for label in mine if label.constraint == constraint]
     spans = _spans(run, decisive)
-    start_s, end_s = (spans[0][0], spans[-1][1]) if spans else (None, None)
+    end_s = spans[-1][1] if spans else None
     when = WHILE_THROTTLED if decisive and constraint != "none" else OVER_THE_LOAD
     consumed, planned = _consumed(run, resource, spans, when), _scheduled(run, resource)
     labelled = sum(label.throttles for label in run.diagnosis.labels)
@@ -125,8 +121,6 @@ def facts_of(run: ReportRun) -> Facts:
         at_s = max(decisive, key=lambda label: label.throttles).start.timestamp()
     return Facts(
         resource=resource,
-        start_s=start_s,
-        end_s=end_s,
         consumed_per_s=consumed,
         consumed_when=when,
         asked_per_s=planned.units_per_s if planned else None if is_least else demand_per_s,
@@ -137,7 +131,6 @@ def facts_of(run: ReportRun) -> Facts:
         throttles=max(throttles, sum(label.throttles for label in mine), published.get(resource, 0)),
         run_throttles=max(throttled, labelled, sum(published.values())),
         labelled=labelled,
-        of_constraint=sum(each.throttles for each in run.diagnosis.labels if each.constraint == constraint),
         of_verdict=sum(label.throttles for label in decisive),
         run_attempts=attempts,
         throttled_s=throttled_s,
@@ -151,7 +144,6 @@ def facts_of(run: ReportRun) -> Facts:
         other_causes=other_causes(run.evidence) if run.evidence else (),
         by_client=bool(run.evidence and (run.evidence.seconds or run.evidence.throttles)),
         whose_unknown=bool(mine) and max(mine, key=lambda label: label.throttles).rule == WHOSE,
-        logged=sum(row.count for row in (run.evidence and run.evidence.throttles) or ()) if published else 0,
         busiest_per_s=_busiest(run, resource, spans) if when == OVER_THE_LOAD else None,
         beside=tuple(_others(run)),
     )
@@ -196,10 +188,9 @@ def verdict_resource(run: ReportRun) -> Resource:
     }
     if consumed:
         return max(consumed, key=lambda resource: (resource.index is None, consumed[resource]))
-    tracks = run.arranged.tracks if run.arranged else ()
     counted = {
         track.direction: sum(track.consumed.values())
-        for track in tracks
+        for track in run.tracks
         if not track.index and track.consumed
     }
     return Resource(index, max(counted, key=counted.__getitem__, default=WRITE))

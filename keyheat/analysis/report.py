@@ -1,10 +1,10 @@
 """A run read back from its directory, or evidence alone: everything that a report is made from."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 Rows = Mapping[str, npt.NDArray[Any]]
 """An array for each column; seconds are epoch seconds, resources as labels call them."""
-AMOUNTS = ("attempts", "throttled", "consumed_units")
+AMOUNTS: Final = {"attempts": "attempts", "throttled": "throttled", "consumed_units": "consumed"}
+"""Columns of a second, and what the rows of evidence call them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,22 +66,7 @@ class SecondsRecord:
         return [rows for rows in (self.seconds, self.throttles) if rows is not None and len(rows["second"])]
 
 
-def read_record(
-    evidence: Evidence | None, seconds: "pd.DataFrame | None", throttles: "pd.DataFrame | None"
-) -> SecondsRecord:
-    """The client's record, from frames or else from the evidence."""
-    kept = (evidence.seconds, evidence.throttles) if evidence else (None, None)
-    return SecondsRecord(
-        seconds=_of_frame(seconds, "second", AMOUNTS)
-        if seconds is not None
-        else _of_rows(kept[0], lambda row: (row.attempts, row.throttled, row.consumed), AMOUNTS),
-        throttles=_of_frame(throttles, "at", ())
-        if throttles is not None
-        else _of_rows(kept[1], lambda row: (), ()),
-    )
-
-
-def _of_frame(rows: "pd.DataFrame", moment: str, amounts: tuple[str, ...]) -> Rows:
+def _of_frame(rows: "pd.DataFrame", moment: str, amounts: Iterable[str]) -> Rows:
     return {
         "second": rows[moment].astype("datetime64[s, UTC]").astype("int64").to_numpy(),
         **{name: rows[name].to_numpy(object) for name in ("resource", "direction")},
@@ -88,16 +74,17 @@ def _of_frame(rows: "pd.DataFrame", moment: str, amounts: tuple[str, ...]) -> Ro
     }
 
 
-def _of_rows(rows: Iterable[Any] | None, read: Any, amounts: tuple[str, ...]) -> Rows | None:
+def _of_rows(rows: Sequence[Any] | None, amounts: Mapping[str, str]) -> Rows | None:
     if rows is None:
         return None
-    rows = list(rows)
-    numbers = np.array([read(row) for row in rows], np.float64).reshape(len(rows), len(amounts))
     return {
         "second": np.array([int(row.second.timestamp()) for row in rows], np.int64),
         "resource": np.array([label_of(row.index) for row in rows], object),
         "direction": np.array([row.direction.value for row in rows], object),
-        **{name: numbers[:, column] for column, name in enumerate(amounts)},
+        **{
+            name: np.array([getattr(row, field) for row in rows], np.float64)
+            for name, field in amounts.items()
+        },
     }
 
 
@@ -128,10 +115,23 @@ class ReportRun:
         """The evidence by resource and direction, as the analyzer looks at it."""
         return timeline(self.evidence) if self.evidence is not None else None
 
+    @property
+    def tracks(self) -> Sequence[EvidenceTrack]:
+        """The evidence of each resource in each direction; none without evidence."""
+        return self.arranged.tracks if self.arranged is not None else ()
+
     @cached_property
     def record(self) -> SecondsRecord:
-        """What the client saw, second by second."""
-        return read_record(self.evidence, self.seconds, self.throttles)
+        """What the client saw, second by second: by its files, else as the evidence has it."""
+        seen, seconds, throttles = self.evidence, self.seconds, self.throttles
+        return SecondsRecord(
+            seconds=_of_rows(seen.seconds if seen else None, AMOUNTS)
+            if seconds is None
+            else _of_frame(seconds, "second", AMOUNTS),
+            throttles=_of_rows(seen.throttles if seen else None, {})
+            if throttles is None
+            else _of_frame(throttles, "at", {}),
+        )
 
     @property
     def table(self) -> TableFacts | None:

@@ -1,4 +1,4 @@
-"""The result of one run: accepted, throttled, and its cost. Every view takes these numbers from here.
+"""The traffic of one run: attempted, accepted, throttled. Every view takes these numbers from here.
 
     attempts/s   |  ________________      A load begins and ends within a second: rates are means over the
                  | |  whole seconds |     whole seconds of the load. A second without a row is one in which
@@ -117,11 +117,6 @@ class RunTraffic:
     def units(self) -> float:
         return float(self.seconds["units"].sum())
 
-    @property
-    def throttled_share(self) -> float | None:
-        """Share of throttled attempts; None without attempts."""
-        return self.throttled / self.attempts if self.attempts else None
-
     def per_s(self, column: str) -> float | None:
         """Mean of a column over the whole seconds."""
         whole = self.seconds.loc[self.seconds["whole"], column]
@@ -159,49 +154,8 @@ class RunTraffic:
         return [name for name in map(str, self.seconds) if name.startswith(OF)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
-    """One run in numbers. None is unknown, never zero."""
-
-    write: RunTraffic
-    read: RunTraffic
-    counted: Mapping[str, float]
-
-    @property
-    def sides(self) -> Mapping[Direction, RunTraffic]:
-        return {Direction.WRITE: self.write, Direction.READ: self.read}
-
-    @property
-    def attempts(self) -> int:
-        return self.write.attempts + self.read.attempts
-
-    @property
-    def throttled(self) -> int:
-        return self.write.throttled + self.read.throttled
-
-    @property
-    def throttled_share(self) -> float | None:
-        """Share of throttled attempts, of both directions; None without attempts."""
-        return self.throttled / self.attempts if self.attempts else None
-
-    @property
-    def units_per_read(self) -> float | None:
-        """Read units per checked, or simulated, read of a whole collection."""
-        counted = self.counted
-        for units, reads in (("reads.units", "reads.checked"), ("simulated.read_units", "simulated.reads")):
-            if counted.get(reads) and units in counted:
-                return counted[units] / counted[reads]
-        return None
-
-
-def measure(manifest: Manifest, seconds: "pd.DataFrame") -> RunResult:
-    """Compute the numbers of a run from its manifest and its frame of seconds."""
-    traffic = traffic_of(manifest, seconds)
-    return RunResult(write=traffic[Direction.WRITE], read=traffic[Direction.READ], counted=manifest.counted)
-
-
 def traffic_of(manifest: Manifest, seconds: "pd.DataFrame") -> dict[Direction, RunTraffic]:
-    """Compute both directions of a run from its frame of seconds."""
+    """Compute both directions of a run, writes first, from its frame of seconds."""
     import pandas as pd
 
     epoch_s = seconds["second"].astype("int64")

@@ -141,7 +141,7 @@ def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
 
 def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """The indexes of which CloudWatch counts no throttle, and those that will throttle after a cure."""
-    tracks = diagnosed.run.arranged.tracks if diagnosed.run.arranged else ()
+    tracks = diagnosed.run.tracks
     counted = {track.index: 0.0 for track in tracks if track.index and track.events is not None}
     for track in tracks:
         if track.index in counted:
@@ -257,8 +257,8 @@ def _needs_scaling(diagnosed: DiagnosedTable, action: str) -> bool:
 
 def _fix_command(diagnosed: DiagnosedTable) -> str | None:
     """The command that tries the cure; None where a replay lacks the table's mode or capacity."""
-    tracks = diagnosed.run.arranged.tracks if diagnosed.run.arranged else ()
-    has_mode = diagnosed.evidence.table.on_demand_since or any(t.on_demand is not None for t in tracks)
+    scaled = any(track.on_demand is not None for track in diagnosed.run.tracks)
+    has_mode = diagnosed.evidence.table.on_demand_since or scaled
     if diagnosed.folder is None or not has_mode or not can_be_tried(diagnosed.run.diagnosis):
         return None
     return f"keyheat fix {typed(diagnosed.folder)}"
@@ -301,7 +301,7 @@ def _notes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[str]:
     for finding in diagnosis.findings:
         if finding.resource is None:  # what is found of a resource stands in the facts
             yield from finding.because
-    for track in diagnosed.run.arranged.tracks if diagnosed.run.arranged else ():
+    for track in diagnosed.run.tracks:
         of_verdict = track.index and track.direction == diagnosis.verdict.direction
         if of_verdict and track.consumed is None and track.events is None:
             # CloudWatch was not asked about that index, which may have throttled as well.

@@ -32,7 +32,7 @@ from keyheat.show.charts import LIGHT, coarser, compact, figure, width_for
 from keyheat.show.run import throttled_words
 from keyheat.show.verdict import in_two_words, target_words, tone_of
 from keyheat.terms import P50, P99, SERVICE_TIME, THROTTLED_BY, titled
-from keyheat.words import index_of, limit_words, title_of
+from keyheat.words import READ, WRITE, WRITES_FIRST, Direction, index_of, limit_words, title_of
 
 Row = tuple[str, ...]  # a measure, before and after
 OTHER_DEMAND: Final = 0.1
@@ -120,9 +120,9 @@ def _run(run: Tried) -> dict[str, Any]:
         "folder": run.folder, "seed": run.manifest.seed, "valid": run.valid,
         "constraint": run.diagnosis.verdict.constraint, "attempts": run.attempts,
         "throttles": run.throttles, "throttle_share": run.throttled_share,
-        "accepted_write_units_per_s": run.measured.write.units_per_s,
-        "accepted_read_units_per_s": run.measured.read.units_per_s,
-        "units_per_read": run.measured.units_per_read, "dollars_per_month": run.dollars_per_month,
+        "accepted_write_units_per_s": run.traffic[WRITE].units_per_s,
+        "accepted_read_units_per_s": run.traffic[READ].units_per_s,
+        "units_per_read": run.units_per_read, "dollars_per_month": run.dollars_per_month,
     }  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def _not_replayed(fix: Fix) -> Iterator[str]:
 def _accepted(fix: Fix) -> str:
     """Accepted units of the throttled direction, before and after."""
     direction = fix.proof.limit[2]
-    sides = (_values(side, lambda run: getattr(run.measured, direction).units_per_s) for side in fix.sides)
+    sides = (_values(side, lambda run: run.traffic[direction].units_per_s) for side in fix.sides)
     rates = (rate(median(values) if values else None, UNITS[direction]) for values in sides)
     return f"{' → '.join(rates)} accepted{_with_indexes(fix)}"
 
@@ -211,7 +211,7 @@ def _pairs(fix: Fix) -> Iterator[Row]:
         before, after = (throttled_words(side[0].diagnosis.labels) for side in fix.sides)
         yield "While throttled, replayed", before, after
         yield "While throttled, observed", throttled_words(fix.incident), NOTHING
-    for side in ("write", "read"):
+    for side in WRITES_FIRST:
         yield numbers(f"Attempted {side}s per second", _of_traffic(side, "attempts_per_s"), measured)
         say = partial(rate, unit=UNITS[side])
         yield numbers(f"Accepted {side}s{_with_indexes(fix)}", _of_traffic(side, "units_per_s"), say)
@@ -222,14 +222,14 @@ def _pairs(fix: Fix) -> Iterator[Row]:
     if fix.remedy.queries_per_read is not None:
         before, after = (some(count, "query", "queries") for count in fix.remedy.queries_per_read)
         yield "Reading one key back", before, after
-        yield numbers("RCU of that read", lambda run: run.measured.units_per_read, measured)
+        yield numbers("RCU of that read", lambda run: run.units_per_read, measured)
     before, after = map(_labels, fix.sides)
     yield titled(THROTTLED_BY), before, after
 
 
-def _of_traffic(direction: str, name: str) -> Callable[[Tried], float | None]:
+def _of_traffic(direction: Direction, name: str) -> Callable[[Tried], float | None]:
     """Return a getter for a rate of one direction; it gives None if nothing was sent."""
-    return lambda run: getattr(getattr(run.measured, direction), name) or None
+    return lambda run: getattr(run.traffic[direction], name) or None
 
 
 def _labels(runs: Sequence[Tried]) -> str:
@@ -244,7 +244,7 @@ def warnings_of(fix: Fix) -> Iterator[str]:
     """Notes on the verdict."""
     yield from (f"Not tried: {skipped}" for skipped in fix.remedy.not_tried)
     yield from fix.remedy.notes
-    before, after = (_values(side, lambda run: run.measured.write.attempts_per_s) for side in fix.sides)
+    before, after = (_values(side, lambda run: run.traffic[WRITE].attempts_per_s) for side in fix.sides)
     if fix.proof.limit[2] == "write" and before and after:
         first, then = median(before), median(after)
         if first and abs(then / first - 1) > OTHER_DEMAND:
@@ -266,9 +266,8 @@ def fix_figure(sides: Sequence[Sequence[Tried]]) -> Iterator[Figure]:
     traces, most = [], []
     looks = (("before", "muted", "dash"), ("after", "good", "solid"))
     for (name, role, dash), side in zip(looks, sides, strict=True):
-        traffic = side[0].measured
-        write, read = traffic.write.by_second, traffic.read.by_second
-        throttled = (write["throttled"] + read["throttled"]).reset_index(drop=True)
+        write, read = (traffic.by_second["throttled"] for traffic in side[0].traffic.values())
+        throttled = (write + read).reset_index(drop=True)
         width_s = width_for(len(throttled), 600)
         means = coarser(throttled.to_frame(), width_s)["throttled"]
         line = go.Scatter(

@@ -168,7 +168,7 @@ def published_resources(run: ReportRun) -> list[Resource]:
     """Every resource with published consumption above zero, or throttles."""
     return [
         Resource(track.index, track.direction)
-        for track in (run.arranged.tracks if run.arranged else ())
+        for track in run.tracks
         if any(
             counted and any(counted.values())
             for counted in (track.consumed, track.events, *track.causes.values())

@@ -3,6 +3,7 @@
 A terminal shows it as it is; `keyheat.show.report` adds the charts and the numbers for a page.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,7 +31,7 @@ from keyheat.numbers import (
     span,
     whole,
 )
-from keyheat.runs.formats import Diagnosis, Label, diagnosis_json
+from keyheat.runs.formats import Label, diagnosis_json
 from keyheat.runs.manifest import RetryCost
 from keyheat.show.advice import advice_sections, carried_words, cost_fact, cure_fact, now_fact
 from keyheat.show.answer import Answer, Fact, Section
@@ -48,7 +49,7 @@ from keyheat.show.verdict import (
     tone_of,
     verdict_sentence,
 )
-from keyheat.words import capital, enumerated, key_name, sentence, whose
+from keyheat.words import Constraint, capital, enumerated, key_name, sentence, whose
 
 ON_A_VIRTUAL_CLOCK: Final = "Simulated on a virtual clock: no request was sent, and there are no latencies."
 TO_DO: Final = ("now", "do")
@@ -65,7 +66,7 @@ def run_answer(run: ReportRun) -> Answer:
         label=in_two_words(verdict, on_burst=facts.on_burst, throttles=facts.run_throttles),
         tone=tone_of(verdict, on_burst=facts.on_burst),
         sentence=verdict_sentence(verdict, facts, diagnosis.generator),
-        context=_context(run, facts),
+        context=_context(run),
         question=(run.manifest.question if run.manifest else None) or "",
         remark=expectation(expects, verdict) if expects else "",
         surprise=expects is not None and not is_as_expected(expects, verdict),
@@ -91,11 +92,11 @@ def first_screen(run: ReportRun, *, brief: bool = False) -> Answer:
     return replace(whole, facts=facts, sections=thresholds, notes=(*why, *hint))
 
 
-def _context(run: ReportRun, facts: Facts) -> str:
+def _context(run: ReportRun) -> str:
     """Table, billing mode, target, time and duration."""
     as_it_was = ", loaded as it was" if run.manifest and run.manifest.existing else ""
     target = run.manifest.target if run.manifest else None
-    start_s, end_s = times_of(run, facts)
+    start_s, end_s = times_of(run)
     when = "" if start_s is None or end_s is None else f"{moment(start_s)} UTC, {span(end_s - start_s)}"
     table = (f"table {run.table.name}{as_it_was}", MODES.get(run.table.billing_mode, "")) if run.table else ()
     return " · ".join(filter(None, (*table, target and target_words(target), when)))
@@ -179,7 +180,7 @@ def first_facts(run: ReportRun, facts: Facts) -> tuple[Fact, ...]:
 
 def _calm(run: ReportRun, facts: Facts) -> Iterator[Fact]:
     """What is worth a word of a table that did not throttle: over which time, and what it used."""
-    began_s, ended_s = times_of(run, facts)
+    began_s, ended_s = times_of(run)
     if began_s is not None and ended_s is not None:
         say = saying(began_s, ended_s)
         began, ended = (say(at_s).removesuffix(":00") for at_s in (began_s, ended_s))
@@ -187,7 +188,7 @@ def _calm(run: ReportRun, facts: Facts) -> Iterator[Fact]:
         beside = (NOT_YET,) if run.evidence is not None and run.evidence.up_to_now else ()
         value = f"{what} from {began} to {ended} UTC"
         yield Fact(id="bad", name="Throttles", value=value, beside=beside)
-    used = [words for track in (run.arranged.tracks if run.arranged else ()) if (words := _used(track))]
+    used = [words for track in run.tracks if (words := _used(track))]
     if used:
         yield Fact(id="used", name="Used", value=used[0], beside=tuple(used[1:]))
     if run.evidence is not None and (latency_ms := usual_latency_ms(run.evidence)) is not None:
@@ -208,8 +209,8 @@ def _used(track: EvidenceTrack) -> str | None:
     return f"{capital(who)}: {rate(rates[busiest], unit)} in the busiest {track.cell_name}{share}"
 
 
-def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
-    """When a run began and ended, epoch seconds: by its manifest, else its record, else its evidence."""
+def times_of(run: ReportRun) -> tuple[float | None, float | None]:
+    """When a run began and ended, epoch seconds: by its manifest, its record, its evidence or its labels."""
     manifest, recorded = run.manifest, run.record.range()
     if manifest and manifest.ended_at:
         return manifest.started_at.timestamp(), manifest.ended_at.timestamp()
@@ -217,13 +218,14 @@ def times_of(run: ReportRun, facts: Facts) -> tuple[float | None, float | None]:
         return manifest.started_at.timestamp(), float(recorded[1])
     if run.evidence is not None:
         return run.evidence.window.start.timestamp(), run.evidence.window.end.timestamp()
-    return facts.start_s, facts.end_s
+    spans = [recorded] if recorded else throttled_spans(run.diagnosis.labels)
+    return (spans[0][0], spans[-1][1]) if spans else (None, None)
 
 
 def _since(run: ReportRun, facts: Facts) -> Fact:
     answer = partial(Fact, id="since", name="Since when")
     spans = throttled_spans(run.diagnosis.labels)
-    began_s, ended_s = times_of(run, facts)
+    began_s, ended_s = times_of(run)
     if not spans:
         unknown = facts.run_throttles or _throttles_unknown(run, facts)
         return answer(value=NOTHING if unknown else "Never")
@@ -291,8 +293,7 @@ def _throttled_beside(run: ReportRun, facts: Facts) -> Iterator[str]:
         yield f"{throttled} of {whole(facts.run_attempts)}"
     if run.alone and facts.labelled:
         yield f"{measured(facts.run_throttles / facts.throttled_s)} a second while throttled"
-    if facts.of_constraint:
-        yield from _of_constraint(facts, run.diagnosis)
+    yield from _of_constraint(run, facts)
     if run.manifest and (cost := run.manifest.retry_cost) is not None:
         yield from _with_retries(cost)
     if not facts.units_hold:
@@ -306,18 +307,23 @@ def throttled_words(labels: Sequence[Label]) -> str:
     return f"{whole(count)}, {measured(count / lasted_s)} a second" if count else "no throttle"
 
 
-def _of_constraint(facts: Facts, diagnosis: Diagnosis) -> Iterator[str]:
+def _of_constraint(run: ReportRun, facts: Facts) -> Iterator[str]:
     """The part of the throttles that the verdict names, of those that have a label; and what the rest are."""
-    name = NAMES[diagnosis.verdict.constraint].lower()
-    others = (label.constraint for label in diagnosis.labels if label.throttles)
-    rest = [NAMES[other].lower() for other in dict.fromkeys(others) if other != diagnosis.verdict.constraint]
-    every = facts.of_constraint == facts.labelled
-    share = "all" if every else percent(facts.of_constraint / facts.labelled)
-    if facts.logged and facts.logged < facts.run_throttles:
-        yield f"{whole(facts.logged)} of them in the client's log"
+    counts = Counter[Constraint]()
+    for label in run.diagnosis.labels:
+        counts[label.constraint] += label.throttles
+    constraint = run.diagnosis.verdict.constraint
+    if not (mine := counts.pop(constraint, 0)):
+        return
+    name, rest = NAMES[constraint].lower(), [NAMES[other].lower() for other, count in counts.items() if count]
+    share = percent(mine / facts.labelled) if rest else "all"
+    by_others = run.alone and facts.run_attempts is None  # then CloudWatch counted, and the log has a part
+    log = (run.evidence.throttles or ()) if run.evidence and by_others else ()
+    if 0 < (logged := sum(row.count for row in log)) < facts.run_throttles:
+        yield f"{whole(logged)} of them in the client's log"
     elif not facts.all_labelled:
         yield f"{whole(facts.labelled)} of them have a label: {share} {name}"
-    elif not every:
+    elif rest:
         yield f"{share} of them: {name}, the rest: {enumerated(rest)}"
 
 

@@ -169,17 +169,20 @@ def _sentence(verdict: Verdict, facts: Facts) -> str:
 
 def _leading_key(facts: Facts) -> str:
     """The key with nearly all throttles of a whole resource, or with most if no partition can serve it."""
-    key = facts.hot_key
-    if key is None or not facts.throttles or key.throttles < ONE_SHARE * facts.throttles:
+    key, share, demand = facts.hot_key, _share(facts), ""
+    if key is None or share < ONE_SHARE:
         return ""
-    share = min(1.0, key.throttles / facts.throttles)
-    demand = ""
     if key.units_per_s > (1 + BEYOND) * facts.ceiling_per_s:
         admits = f"where a partition admits {whole(facts.ceiling_per_s)}"
         demand = f", and asked for {_key_rate(facts, key)} {admits}"
     elif share < NEARLY_ALL:
         return ""
     return f"; one key, {_named(key)}, has {percent(share)} of the throttles{demand}"
+
+
+def _share(facts: Facts) -> float:
+    """The part of the throttles that the hottest key has."""
+    return min(1.0, facts.hot_key.throttles / facts.throttles) if facts.hot_key and facts.throttles else 0.0
 
 
 def _rate(facts: Facts, per_s: float | None) -> str:
@@ -209,9 +212,8 @@ def _partition(facts: Facts) -> str:
     if key is not None and key.units_per_s > facts.ceiling_per_s:
         return f"{of_index}: one key, {_named(key)}, asked for {_key_rate(facts, key)} {admits}"
     unit = UNITS[facts.resource.direction]
-    if key is not None and facts.throttles and key.throttles >= ONE_SHARE * facts.throttles:
-        share = percent(min(1.0, key.throttles / facts.throttles))
-        return f"{of_index}: one key, {_named(key)}, has {share} of the throttles, {admits} {unit}/s"
+    if key is not None and (share := _share(facts)) >= ONE_SHARE:
+        return f"{of_index}: one key, {_named(key)}, has {percent(share)} of the throttles, {admits} {unit}/s"
     which = "of its partitions" if of_index else "partition"
     return f"{of_index} ({whole(facts.ceiling_per_s)} {unit}/s on any one {which})"
 

@@ -8,8 +8,9 @@ import pytest
 
 from keyheat.analysis.advice.demand import Limit
 from keyheat.analysis.advice.fix import HARDLY, Tried, month_of, once_dollars, proof_of
-from keyheat.analysis.run_result import RunResult, RunTraffic
+from keyheat.analysis.run_result import RunTraffic
 from keyheat.plan.prices import Billing, WarmPrices, load_prices
+from keyheat.words import READ, WRITE, Direction
 from tests.make import START, a_diagnosis, a_manifest, a_shipped
 
 HOT: Limit = ("partition", "table", "write")
@@ -24,8 +25,8 @@ def traffic(attempts: int = 0, throttled: int = 0, units_per_s: float = 0.0) -> 
     return RunTraffic(seconds.assign(units=units_per_s, own_units=units_per_s, whole=True), slice(0, 49))
 
 
-def measured(throttled: int = 0, units_per_s: float = 0.0) -> RunResult:
-    return RunResult(write=traffic(ATTEMPTS, throttled, units_per_s), read=traffic(), counted={})
+def written(throttled: int = 0, units_per_s: float = 0.0) -> dict[Direction, RunTraffic]:
+    return {WRITE: traffic(ATTEMPTS, throttled, units_per_s), READ: traffic()}
 
 
 def run(*limits: tuple[Limit, int], valid: bool = True, name: str = "run") -> Tried:
@@ -41,7 +42,7 @@ def run(*limits: tuple[Limit, int], valid: bool = True, name: str = "run") -> Tr
     diagnosis = a_diagnosis(constraint, resource, direction, valid=valid, labels=labels)
     return Tried(
         folder=Path(name), diagnosis=diagnosis, manifest=a_manifest(),
-        measured=measured(sum(count for _limit, count in limits)), dollars_per_month=None,
+        traffic=written(sum(count for _limit, count in limits)), dollars_per_month=None,
         measures={},
     )  # fmt: skip
 
@@ -78,7 +79,7 @@ def test_what_lives_on_burst_is_not_fixed() -> None:
 def test_a_month_is_what_is_provisioned_or_what_was_consumed() -> None:
     prices = load_prices()
     billing = Billing(prices)
-    of = measured(units_per_s=100.0)
+    of = written(units_per_s=100.0)
     fixed = month_of(a_shipped("hotkey"), of, 1.0, billing)
     hour = 4_000 * prices.provisioned.write_per_hour + 500 * prices.provisioned.read_per_hour
     assert fixed == pytest.approx(730 * hour)
@@ -90,6 +91,19 @@ def test_a_month_is_what_is_provisioned_or_what_was_consumed() -> None:
     assert month_of(a_shipped("hotkey"), of, 1.0, Billing(prices, 2.0)) == fixed, "paid all day"
     assert month_of(a_shipped("scale-down"), of, 1.0, billing) is None
     assert month_of(a_shipped("auto-scaling-late"), of, 1.0, billing) is None
+
+
+@pytest.mark.parametrize(
+    ("counted", "per_read"),
+    [
+        ({"reads.units": 60.0, "reads.checked": 20.0}, 3.0),
+        ({"simulated.read_units": 60.0, "simulated.reads": 20.0}, 3.0),
+        ({"reads.units": 60.0, "reads.checked": 0.0}, None),
+        ({}, None),
+    ],
+)
+def test_what_one_read_took(counted: dict[str, float], per_read: float | None) -> None:
+    assert replace(CALM, manifest=a_manifest(counted=counted)).units_per_read == per_read
 
 
 def test_pre_warming_is_paid_once_for_what_is_not_there() -> None:
@@ -106,10 +120,10 @@ def test_a_month_of_a_replayed_incident_is_that_of_its_busier_half() -> None:
     """The calm before the incident would make the load that goes on look cheaper."""
     seconds = pd.DataFrame(0.0, range(600), ["attempts", "accepted", "throttled", "own_units"])
     seconds = seconds.assign(units=[10.0] * 300 + [100.0] * 300, whole=True)
-    of = RunResult(write=RunTraffic(seconds, slice(0, 599)), read=traffic(), counted={})
+    of = {WRITE: RunTraffic(seconds, slice(0, 599)), READ: traffic()}
     by_request = a_shipped("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
     billing = Billing(load_prices())
     replayed = month_of(by_request, of, 1.0, billing, replayed=True)
-    steady = month_of(by_request, measured(units_per_s=100.0), 1.0, billing)
+    steady = month_of(by_request, written(units_per_s=100.0), 1.0, billing)
     assert replayed == pytest.approx(steady)
     assert month_of(by_request, of, 1.0, billing) == pytest.approx(0.55 * steady)

@@ -11,13 +11,13 @@ from hdrh.histogram import HdrHistogram
 
 from keyheat.analysis.measurement import TAKEN, Measured, RunMeasured
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence
-from keyheat.analysis.run_result import measure, traffic_of
+from keyheat.analysis.run_result import traffic_of
 from keyheat.runs.frames import of_rows
 from keyheat.runs.manifest import Manifest
 from keyheat.runs.parquet import SECONDS_SCHEMA
 from keyheat.runs.table_facts import AutoScaling, IndexFacts, ScalingRange, TableFacts
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.words import WRITE, Capacity
+from keyheat.words import READ, WRITE, Capacity
 from tests.make import a_manifest, a_shipped
 
 START_S = 1_800_000_000
@@ -68,30 +68,17 @@ def test_units_are_those_of_the_table_and_its_indexes_and_attempts_are_the_table
     refused = {"accepted": 60, "throttled": 40, "consumed_units": 60.0}
     rows = row(0), row(1), row(1, index="by-day"), row(2, direction="read", **refused)
     ten_seconds = {"started_at": moment(START_S), "ended_at": moment(START_S + 10)}
-    found = measure(manifest_of(rows, **ten_seconds), seconds_of(rows))
-    assert (found.write.attempts, found.write.units, found.write.units_per_s) == (200, 300, 30)
-    assert (found.read.attempts, found.read.accepted, found.read.throttled_share) == (100, 60, 0.4)
-
-
-@pytest.mark.parametrize(
-    ("counted", "per_read"),
-    [
-        ({"reads.units": 60.0, "reads.checked": 20.0}, 3.0),
-        ({"simulated.read_units": 60.0, "simulated.reads": 20.0}, 3.0),
-        ({"reads.units": 60.0, "reads.checked": 0.0}, None),
-        ({}, None),
-    ],
-)
-def test_what_one_read_took(counted: dict[str, float], per_read: float | None) -> None:
-    assert measure(manifest_of([row(0)], counted=counted), seconds_of([row(0)])).units_per_read == per_read
+    found = traffic_of(manifest_of(rows, **ten_seconds), seconds_of(rows))
+    assert (found[WRITE].attempts, found[WRITE].units, found[WRITE].units_per_s) == (200, 300, 30)
+    assert (found[READ].attempts, found[READ].accepted, found[READ].throttled) == (100, 60, 40)
 
 
 @pytest.mark.parametrize("ended_s", [10, None])
 def test_a_run_that_sent_nothing_has_no_second_before_it_began(ended_s: int | None) -> None:
     ended_at = None if ended_s is None else moment(START_S + ended_s)
-    found = measure(manifest_of([], started_at=moment(START_S), ended_at=ended_at), seconds_of([]))
-    assert found.write.attempts == 0
-    assert len(found.write.seconds) == (ended_s or 1)
+    found = traffic_of(manifest_of([], started_at=moment(START_S), ended_at=ended_at), seconds_of([]))
+    assert found[WRITE].attempts == 0
+    assert len(found[WRITE].seconds) == (ended_s or 1)
 
 
 @pytest.mark.parametrize(

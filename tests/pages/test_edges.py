@@ -40,6 +40,10 @@ LASTED = seconds(*((second, None, "write", "PutItem", 900, 100, 900) for second 
 OF_READS = seconds(*((second, None, "read", "GetItem", 3_000, 500, 3_000) for second in range(10)))
 NO_THROTTLES = of_rows("throttles", THROTTLES_SCHEMA.empty_table())
 SCALING = {"scaled": [{"side": "write", "min": 5, "max": 500}]}
+LABEL = {
+    "start": START, "end": START + timedelta(minutes=1), "resource": "table", "direction": "write",
+    "constraint": "partition", "throttles": 7, "grade": "inferred", "confidence": 0.8, "because": [],
+}  # fmt: skip
 UNUSUAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "one second": (
         {"seconds": A_SECOND},
@@ -66,6 +70,11 @@ UNUSUAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "killed": (
         {"manifest": a_manifest(status="running"), "seconds": LASTED},
         ["The run was not finished: it shows what was recorded, 42 s."],
+    ),
+    "a record alone": ({"seconds": LASTED}, ["2026-11-20 12:00:00 UTC, 42 s"]),
+    "a diagnosis alone": (
+        {"diagnosis": a_diagnosis(labels=[LABEL])},
+        ["2026-11-20 12:00:00 UTC, 1 min", "throttled for all of 1 min"],
     ),
     "a table that was there": (
         {"manifest": a_manifest(existing=True, auto_scaling=SCALING)},

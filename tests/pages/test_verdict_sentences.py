@@ -10,9 +10,9 @@ from tests.conftest import Golden
 KEY = HotKey(key="sha256:1f3a", share=0.9, throttles=2460, units_per_s=1803.0)
 OTHER = KEY.model_copy(update={"key": "sha256:c07a", "units_per_s": 1_200.0})
 NUMBERS = {
-    "start_s": 0.0, "end_s": 60.0, "consumed_per_s": 1120.0, "asked_per_s": 1900.0,
+    "consumed_per_s": 1120.0, "asked_per_s": 1900.0,
     "provisioned_per_s": 4000.0, "max_on_demand_per_s": None, "throttles": 2460,
-    "labelled": 2460, "of_constraint": 2460, "of_verdict": 2460, "run_attempts": 10_000,
+    "labelled": 2460, "of_verdict": 2460, "run_attempts": 10_000,
     "run_throttles": 2460,
     "throttled_s": 60.0, "ceiling_per_s": 1000.0, "hot_key": KEY,
 }  # fmt: skip

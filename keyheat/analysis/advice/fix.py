@@ -28,7 +28,7 @@ from keyheat.analysis.advice.rerun import Rerun, dollars_per_month, rerun_of, tr
 from keyheat.analysis.advice.search import MORE, throttled_by
 from keyheat.analysis.loaded_step import Burst, beyond_provisioned
 from keyheat.analysis.rules import load_thresholds
-from keyheat.analysis.run_result import RunResult, measure, most_provisioned
+from keyheat.analysis.run_result import RunTraffic, most_provisioned, traffic_of
 from keyheat.analysis.summary import read_summary
 from keyheat.analysis.verdict import groups
 from keyheat.plan.bill import pre_warming, provisioned_month
@@ -44,6 +44,7 @@ from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import with_files_of, with_own_tables
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.jobs import Job
+from keyheat.words import Direction
 
 LOCAL = "local"
 BEFORE: Final = "before"
@@ -238,7 +239,7 @@ class Tried:
     folder: Path
     diagnosis: Diagnosis
     manifest: Manifest
-    measured: RunResult
+    traffic: Mapping[Direction, RunTraffic]
     dollars_per_month: float | None
     measures: Mapping[str, float]  # of its summary
     on_burst: Burst | None = None  # who consumes more than is provisioned, in words
@@ -250,16 +251,25 @@ class Tried:
 
     @property
     def attempts(self) -> int:
-        return self.measured.attempts
+        return sum(side.attempts for side in self.traffic.values())
 
     @property
     def throttles(self) -> int:
         """Attempts that were throttled."""
-        return self.measured.throttled
+        return sum(side.throttled for side in self.traffic.values())
 
     @property
     def throttled_share(self) -> float:
-        return self.measured.throttled_share or 0.0
+        return self.throttles / self.attempts if self.attempts else 0.0
+
+    @property
+    def units_per_read(self) -> float | None:
+        """Read units per checked, or simulated, read of a whole collection."""
+        counted = self.manifest.counted
+        for units, reads in (("reads.units", "reads.checked"), ("simulated.read_units", "simulated.reads")):
+            if counted.get(reads) and units in counted:
+                return counted[units] / counted[reads]
+        return None
 
     @property
     def throttles_notably(self) -> bool:
@@ -302,27 +312,29 @@ def tried(
     What a month costs is of `table_now` where that is known: its capacity may have been changed since.
     """
     manifest = read_manifest(folder)
-    numbers, most = measure(manifest, read_seconds(folder)), most_provisioned(manifest, scenario)
+    traffic, most = traffic_of(manifest, read_seconds(folder)), most_provisioned(manifest, scenario)
     month = provisioned_month(table_now, billing.prices) if table_now else None
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
         manifest=manifest,
-        measured=numbers,
-        dollars_per_month=month or month_of(scenario, numbers, manifest.scale, billing, replayed=replayed),
+        traffic=traffic,
+        dollars_per_month=month or month_of(scenario, traffic, manifest.scale, billing, replayed=replayed),
         measures=read_summary(folder).measures,
-        on_burst=None if scenario.timeline else beyond_provisioned(numbers.sides, most),
+        on_burst=None if scenario.timeline else beyond_provisioned(traffic, most),
     )
 
 
 def month_of(
-    scenario: Scenario, numbers: RunResult, scale: float, billing: Billing, *, replayed: bool = False
+    scenario: Scenario,
+    traffic: Mapping[Direction, RunTraffic],
+    scale: float,
+    billing: Billing,
+    *,
+    replayed: bool = False,
 ) -> float | None:
     """Dollars of a month with the demand of a run, of an incident that is replayed in the busier half."""
-    per_s = {
-        side: traffic.going_on_per_s if replayed else traffic.units_per_s
-        for side, traffic in numbers.sides.items()
-    }
+    per_s = {side: rows.going_on_per_s if replayed else rows.units_per_s for side, rows in traffic.items()}
     known = {side: rate for side, rate in per_s.items() if rate is not None}
     enough = known if len(known) == len(per_s) else None  # else it was too short
     return dollars_per_month(scenario, enough, billing, scale)
