@@ -7,22 +7,9 @@ from typing import Any
 
 import pytest
 
-from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated, is_open, split_times_s
+from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated
 from keyheat.runs.table_facts import TableFacts, table_facts
 from keyheat.words import Capacity
-
-NOON_MS = 1_795_176_000_000  # 2026-11-20T12:00:00Z
-
-
-def shard(name: str, parent: str | None = None, *, closed: bool = False) -> dict[str, Any]:
-    numbers = {"StartingSequenceNumber": "1"} | ({"EndingSequenceNumber": "2"} if closed else {})
-    made = {"ShardId": name, "SequenceNumberRange": numbers}
-    return made | ({"ParentShardId": parent} if parent else {})
-
-
-def at(minute: int, tail: str = "a") -> str:
-    return f"shardId-{NOON_MS + minute * 60_000:020d}-{tail}"
-
 
 NOTHING = Capacity(None, None)
 ESTIMATES: list[tuple[str, Capacity, Capacity, float, int | None, str]] = [
@@ -42,18 +29,6 @@ def test_estimate(
     found = estimated(TableFacts(name="orders", warm=warm, provisioned=provisioned), scale)
     assert (found and found.estimated) == count
     assert found is None or because in (found.because or "")
-
-
-def test_a_split_has_two_children_and_a_roll_over_one() -> None:
-    shards = [
-        shard("shardId-00000000000000000001-x", closed=True),
-        shard(at(0), closed=True),
-        shard(at(3, "b"), at(0)),
-        shard(at(3, "c"), at(0)),
-        shard(at(1, "d"), "shardId-00000000000000000001-x"),
-    ]
-    assert split_times_s(shards) == [NOON_MS / 1000 + 180]
-    assert sum(map(is_open, shards)) == 3
 
 
 @pytest.mark.parametrize(
@@ -77,7 +52,7 @@ class Paged:
 
     def describe_stream(self, *, StreamArn: str, ExclusiveStartShardId: str = "") -> dict[str, Any]:
         rest = [name for name in self.names if name > ExclusiveStartShardId]
-        page = [shard(name) for name in rest[: self.page]]
+        page = [{"ShardId": name} for name in rest[: self.page]]
         told: dict[str, Any] = {"Shards": [*reversed(page), *page]}
         if len(rest) > self.page:
             told["LastEvaluatedShardId"] = rest[self.page - 1]
