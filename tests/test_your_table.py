@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.words import DONE, WRONG_USE
-from tests.conftest import Golden, done
+from tests.conftest import Golden, Verb, done
 from tests.endpoint.clients import unasked_client
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +22,6 @@ EXAMPLES = ROOT / "examples" / "your-table"
 PAGE = (ROOT / "docs" / "init.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^keyheat .+$", PAGE, re.MULTILINE)
 HOT, *_, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-Verb = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)

@@ -12,13 +12,12 @@ import pytest
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.history import History, Trend
 from keyheat.show.history import trends_answer
-from tests.conftest import Golden
+from tests.conftest import Golden, Verb
 from tests.pages.conftest import trimmed
 from tests.regression.outcomes import twelve_sessions
 
 LIST, SHOW, PIN = "", "show 7", "pin release-2 6"
 TREND = "trend nightly"
-Verb = Callable[..., Any]
 Run = Callable[..., Any]
 
 
