@@ -36,7 +36,7 @@ settings.load_profile("unhurried")
 
 ROOT = Path(__file__).parents[1]
 Sample = Callable[..., Path]
-Golden = Callable[[Path, str], None]
+Golden = Callable[[str | Path, str], None]
 
 
 def pytest_configure() -> None:
@@ -116,9 +116,10 @@ def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
-    """Compares a text with the file that holds it; `pytest --update-golden` writes the file instead."""
+    """Compares a text with a file of the test's `golden/`; `pytest --update-golden` writes it instead."""
 
-    def check(file: Path, text: str) -> None:
+    def check(name: str | Path, text: str) -> None:
+        file = request.path.parent / "golden" / name
         if request.config.getoption("--update-golden"):
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(text.encode())

@@ -14,12 +14,11 @@ import orjson
 import pytest
 
 from keyheat.evidence import table as target
-from tests.conftest import Verb
+from tests.conftest import ROOT, Verb
 from tests.endpoint import account
 from tests.endpoint.account import indexed
 from tests.endpoint.clients import ServiceApp, service_app_at
 
-ROOT = Path(__file__).parents[1]
 KEY_RANGE = "TableWriteKeyRangeThroughputExceeded"
 CAPACITY = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 4_000}
 SMALL = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 15}

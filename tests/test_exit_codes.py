@@ -9,10 +9,8 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.formats import read_diagnosis
-from tests.conftest import Sample, Verb
+from tests.conftest import ROOT, Sample, Verb
 from tests.endpoint.account import on_demand
-
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.slow

@@ -8,11 +8,8 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs.plausibility import read_evidence
-from tests.conftest import Sample, Verb
+from tests.conftest import ROOT, Sample, Verb
 from tests.load.scripted import serving
-
-ROOT = Path(__file__).parents[1]
-
 
 VALUES = {"ConsumedWriteCapacityUnits": 60_000.0, "WriteKeyRangeThroughputThrottleEvents": 500.0}
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from keyheat.scenario.scenario import load_scenario
-from tests.conftest import Verb
+from tests.conftest import ROOT, Verb
 
-ROOT = Path(__file__).parents[1]
 NAMES = sorted(path.stem for path in (ROOT / "loadtests").glob("[!_]*.py"))
 
 

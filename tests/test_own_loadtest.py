@@ -7,12 +7,11 @@ import pytest
 
 from keyheat.regression.suite import load_suite
 from keyheat.runfiles import RUN, read_json
-from tests.conftest import Verb
+from tests.conftest import ROOT, Verb
 from tests.outside import OR_TOO_SLOW
 
 pytestmark = pytest.mark.opens
 
-ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "own-loadtest"
 PLAIN = "from locust import User, task\n\nclass Buyer(User):\n    @task\n    def buy(self):\n        pass\n"
 QUERY = """

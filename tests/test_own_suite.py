@@ -202,4 +202,4 @@ def test_what_is_wrong_is_said_all_at_once_and_nothing_is_written(
         said += f"== keyheat init {words}\n{refused.err.strip()}\n"
     assert sorted(repository.parent.rglob("*")) == before
     said = said.replace(str(repository.parent), "FOLDER")
-    golden(Path(__file__).parent / "golden" / "init-suite.txt", said)
+    golden("init-suite.txt", said)

@@ -8,9 +8,7 @@ import yaml
 from moto import mock_aws
 
 from keyheat.endpoint.process import EndpointProcess
-from tests.conftest import Verb
-
-ROOT = Path(__file__).parents[1]
+from tests.conftest import ROOT, Verb
 
 
 def test_a_plan_is_written_for_a_pull_request(verb: Verb) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Sample, Verb
+from tests.conftest import ROOT, Sample, Verb
 from tests.make import a_scenario_file
 from tests.outside import OR_TOO_SLOW
 
-ROOT = Path(__file__).parents[1]
 COMPARE = "keyheat compare reports/out/cures/hotkey reports/out/cures/sharded --out reports/out/two.html"
 MANY = "keyheat run hotkey sharded --out reports/out/cures"
 LOAD = ("requests_per_s=100", "item_bytes=1000", "users=5", "duration_s=6")

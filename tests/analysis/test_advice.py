@@ -5,7 +5,6 @@
 
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,7 +125,7 @@ def advised(facts: dict[str, Any]) -> Iterator[str]:
 
 def test_what_is_advised_in_each_case(golden: Golden) -> None:
     text = "".join(f"{name}\n{''.join(advised(facts))}" for name, facts in CASES.items())
-    golden(Path(__file__).parent / "golden" / "advice.txt", text)
+    golden("advice.txt", text)
 
 
 RETRIED = {"retries.requests": 1_000, "retries.attempts": 500, "retries.given_up": 100}

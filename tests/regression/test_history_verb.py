@@ -38,7 +38,7 @@ def test_sessions_are_listed_shown_named_and_charted(kept: Path, run: Run, golde
     for command in commands:
         said = run(command)
         text += f"== keyheat history {command} ({said.code})\n{said.out.strip()}\n{said.err.strip()}\n"
-    golden(Path(__file__).parent / "golden" / "history.txt", trimmed(text))
+    golden("history.txt", trimmed(text))
     page = Path("trend.html").read_text()
     charts = {"throttle_share", *re.findall("hotkey: ([a-z_.0-9]+)</h3>", page)}
     assert page.count('class="chart"') == len(charts)

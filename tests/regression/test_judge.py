@@ -1,7 +1,6 @@
 """What counts as a change: gates held against runs before and after."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from tests.make import PARTITION, SETUP, SIMULATED, a_summary, summaries
 
 WRITES = "accepted_units_per_s.write"
 AMPLIFIED = "write_amplification"
-GOLDEN = Path(__file__).parent / "golden"
 STEADY = [1_000.0, 1_004.0, 997.0, 1_001.0, 998.0]
 
 
@@ -116,7 +114,7 @@ def test_simulated_runs_are_held_without_repetitions(golden: Golden) -> None:
         "as much is left as auto scaling leaves": simulated(USED, 0.4, 0.65, 0.05),
         "hardly less is left": simulated(USED, 0.8, 0.83, 0.05),
     }
-    golden(GOLDEN / "judged-simulated.txt", told(findings))
+    golden("judged-simulated.txt", told(findings))
 
 
 # labels
@@ -150,7 +148,7 @@ def test_labels_are_compared_as_sets(golden: Golden) -> None:
         "one more, in three of five": compared(one * 5, two * 3 + one * 2),
         "one that comes and goes": compared(two + one * 4, two * 4 + one),
     }
-    golden(GOLDEN / "judged-labels.txt", told(findings))
+    golden("judged-labels.txt", told(findings))
 
 
 # statistical
@@ -215,7 +213,7 @@ def test_what_is_absent_zero_or_too_noisy_is_judged_and_says_why(golden: Golden)
         "an interval that says nothing": of_measure("p50_ms", [0.2, 1.7], [1.7, 0.2]),
         "one run on a side": of_measure(WRITES, [1_000.0], [100.0]),
     }
-    golden(GOLDEN / "judged-absent.txt", told(findings))
+    golden("judged-absent.txt", told(findings))
 
 
 def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_turns(golden: Golden) -> None:
@@ -230,7 +228,7 @@ def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_tur
         "at a URL": on("http://127.0.0.1:8000"), "local": on("local"), "on AWS": on("aws"),
         "local, in turns": on("local", in_turns=True),
     }  # fmt: skip
-    golden(GOLDEN / "judged-service-times.txt", told(findings))
+    golden("judged-service-times.txt", told(findings))
 
 
 def test_seconds_that_are_counted_whole_are_not_believed_to_the_second() -> None:

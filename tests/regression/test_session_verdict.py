@@ -110,4 +110,4 @@ def test_a_session_is_held_against_its_baseline(golden: Golden) -> None:
         text += f"== {name}\n{result['verdict']}: {findings}\n"
         text += f"runs before: {before}; differences: {differences or 'none'}\n"
         text += "".join(f"- {line}\n" for line in result["because"])
-    golden(Path(__file__).parent / "golden" / "sessions.txt", text)
+    golden("sessions.txt", text)

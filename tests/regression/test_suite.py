@@ -25,10 +25,9 @@ from keyheat.regression.suite import (
 )
 from keyheat.regression.suite_spec import CaseSpec, SuiteSpec
 from keyheat.scenario.scenario import SCENARIOS, ScenarioError, load_scenario
-from tests.conftest import Golden
+from tests.conftest import ROOT, Golden
 from tests.make import a_shipped
 
-ROOT = Path(__file__).parents[2]
 HEAD = 'format = "keyheat.suite/1"\nname = "mine"\nquestion = "Still?"\n'
 
 

@@ -32,7 +32,7 @@ def test_every_case_is_run_once_and_then_again_and_pairs_take_turns(golden: Gold
         for run in plan_runs(suite, FOLDER, before=before):
             shards = f"seed {run.scenario.seed}, {run.scenario.keys.shards} shards"
             text += f"{run.case.name} {run.repetition} {run.side}: {run.folder}, {shards}\n"
-    golden(Path(__file__).parent / "golden" / "suite-runs.txt", text)
+    golden("suite-runs.txt", text)
 
 
 @pytest.mark.parametrize("name", ["sharded", "replay"])

@@ -1,6 +1,5 @@
 """The verdict over a session: what makes an answer worthless weighs more than the answer."""
 
-from pathlib import Path
 from typing import Any
 
 from keyheat.regression.outcome import Gate, GateFinding, RunMade
@@ -55,4 +54,4 @@ def test_the_verdict_and_why_and_what_a_first_session_would_accept_silently(gold
     for name, (case, expected) in FIRST_CASES.items():
         text += f"== first session, {name}\n"
         text += "".join(f"{line}\n" for line in doubts_of([case], {"hotkey": expected}))
-    golden(Path(__file__).parent / "golden" / "verdicts.txt", text)
+    golden("verdicts.txt", text)
