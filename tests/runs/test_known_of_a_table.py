@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated
+from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated, split_times_s
 from keyheat.runs.table_facts import TableFacts, table_facts
 from keyheat.words import Capacity
 
+NOON_S = 1_795_176_000  # 2026-11-20T12:00:00Z
 NOTHING = Capacity(None, None)
 ESTIMATES: list[tuple[str, Capacity, Capacity, float, int | None, str]] = [
     ("a new on-demand table", Capacity(12_000, 4_000), NOTHING, 1.0, 4, "warm throughput is 12,000 reads"),
@@ -29,6 +30,21 @@ def test_estimate(
     found = estimated(TableFacts(name="orders", warm=warm, provisioned=provisioned), scale)
     assert (found and found.estimated) == count
     assert found is None or because in (found.because or "")
+
+
+def test_splits_are_in_order_of_time_one_of_unknown_time_is_last_and_an_open_shard_has_not_split() -> None:
+    closed = {"SequenceNumberRange": {"EndingSequenceNumber": "2"}}
+    late, early = (f"shardId-{NOON_S + minute * 60:017d}000" for minute in (3, 1))
+    parents = [{"ShardId": name, **closed} for name in ("unknown", "of-late", "of-early")] + [
+        {"ShardId": "open"}
+    ]
+    born = [("x", "unknown"), (late, "of-late"), (early, "of-early"), (early, "open")]
+    children = [
+        {"ShardId": f"{name}-{parent}{side}", "ParentShardId": parent}
+        for name, parent in born
+        for side in "ab"
+    ]
+    assert split_times_s([*parents, *children]) == [NOON_S + 60, NOON_S + 180, None]
 
 
 @pytest.mark.parametrize(
