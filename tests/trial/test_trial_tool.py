@@ -18,8 +18,7 @@ from keyheat.simulator.jobs import Job
 from tests.conftest import ROOT, Tool
 from tests.trial.worlds import observed, trial_of, written_run
 from tools.trial import __main__ as verb_of_trial
-from tools.trial.record import read_trial, write_trial
-from tools.trial.scenarios import NAMES
+from tools.trial.record import NAMES, read_trial, write_trial
 
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home"), pytest.mark.xdist_group("trial")]
