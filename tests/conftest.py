@@ -35,8 +35,8 @@ settings.register_profile(  # a busy machine is no failure
 settings.load_profile("unhurried")
 
 ROOT = Path(__file__).parents[1]
-MakeRun = Callable[..., Path]
-Golden = Callable[[Path, str], None]
+Sample = Callable[..., Path]
+Golden = Callable[[str | Path, str], None]
 
 
 def pytest_configure() -> None:
@@ -116,9 +116,10 @@ def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
-    """Compares a text with the file that holds it; `pytest --update-golden` writes the file instead."""
+    """Compares a text with a file of the test's `golden/`; `pytest --update-golden` writes it instead."""
 
-    def check(file: Path, text: str) -> None:
+    def check(name: str | Path, text: str) -> None:
+        file = request.path.parent / "golden" / name
         if request.config.getoption("--update-golden"):
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(text.encode())
@@ -147,7 +148,10 @@ class Said:
         return lines[0]
 
 
-def done(verb: Callable[..., Said], command: str) -> Said:
+Verb = Tool = Callable[..., Said]
+
+
+def done(verb: Verb, command: str) -> Said:
     """What a command as it is typed answered; it is done."""
     program, *words = shlex.split(command)
     assert program == "keyheat"
@@ -157,7 +161,7 @@ def done(verb: Callable[..., Said], command: str) -> Said:
 
 
 @pytest.fixture
-def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def tool(capsys: pytest.CaptureFixture[str]) -> Tool:
     """Runs a command in this process: `tool(accuracy, "--seed", 1)`."""
 
     def run(command: click.Command, *arguments: object) -> Said:
@@ -172,7 +176,7 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
 
 
 @pytest.fixture
-def verb(tool: Callable[..., Said]) -> Callable[..., Said]:
+def verb(tool: Tool) -> Verb:
     """Runs a verb of the command line in this process: `verb("analyze", folder)`."""
     return partial(tool, cli)
 
@@ -184,7 +188,7 @@ def made_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sample(made_samples: Path, tmp_path: Path) -> MakeRun:
+def sample(made_samples: Path, tmp_path: Path) -> Sample:
     """A small made-up run to spoil, with its files but some: `sample("hotkey", without=("keys.json",))`."""
 
     def make(name: str = "hotkey", *, without: tuple[str, ...] = ()) -> Path:

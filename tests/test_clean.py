@@ -1,7 +1,7 @@
 """`keyheat clean`: what it says before and after, and what it does not do without being told."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Manifest
+from tests.conftest import Verb
 from tests.endpoint.account import attributes, on_demand, schema
 from tests.load.scripted import serving
 from tests.make import START, a_run
 from tests.outside import elsewhere
 
 RUN_ID = "0123456789ab"
-Verb = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")

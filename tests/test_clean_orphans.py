@@ -1,7 +1,7 @@
 """keyheat clean --orphans, at an endpoint that others wrote."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from keyheat.load.tables.removal import OrphanSearch
+from tests.conftest import Verb
 from tests.endpoint.account import on_demand
 
 pytestmark = pytest.mark.slow
@@ -18,7 +19,6 @@ pytestmark = pytest.mark.slow
 CLEAN = ("clean", "--orphans", "--region", "eu-west-1")
 SWEEP = (*CLEAN, "--yes")
 PAST, FUTURE = "2026-11-20T10:15:00Z", "2099-01-01T00:00:00Z"
-Verb = Callable[..., Any]
 
 
 @pytest.fixture

@@ -15,9 +15,7 @@ import pytest
 
 from keyheat.runfiles import FILES
 from keyheat.runs.formats import read_diagnosis
-
-Verb = Callable[..., Any]
-Sample = Callable[..., Path]
+from tests.conftest import Sample, Verb
 
 
 def another_version(content: bytes) -> bytes:

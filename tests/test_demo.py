@@ -1,8 +1,7 @@
 """The verb demo on a slow machine: demand and tables are halved, and what was spoiled runs again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,11 +10,11 @@ from keyheat.cli.simulate import How
 from keyheat.runs.formats import write_diagnosis
 from keyheat.simulator.jobs import Job
 from keyheat.words import DONE, INVALID
+from tests.conftest import Verb
 from tests.make import a_diagnosis, a_shipped
 from tests.outside import check_verdict
 
 Loads = list[dict[str, float]]
-Verb = Callable[..., Any]
 ANSWERS = {"hotkey": "partition", "datekey": "partition", "sharded": "none", "too-small": "table"}
 
 

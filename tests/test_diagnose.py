@@ -4,7 +4,6 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,11 +14,11 @@ import orjson
 import pytest
 
 from keyheat.evidence import table as target
+from tests.conftest import ROOT, Verb
 from tests.endpoint import account
 from tests.endpoint.account import indexed
 from tests.endpoint.clients import ServiceApp, service_app_at
 
-ROOT = Path(__file__).parents[1]
 KEY_RANGE = "TableWriteKeyRangeThroughputExceeded"
 CAPACITY = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 4_000}
 SMALL = {"ReadCapacityUnits": 50, "WriteCapacityUnits": 15}
@@ -30,7 +29,6 @@ PUT = {
 }
 CALM_S, LOAD_S = 300, 300
 LARGE_BYTES, SMALL_BYTES = 300_000, 30_000  # 293 and 30 units
-Verb = Callable[..., Any]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("diagnose")]
 
 

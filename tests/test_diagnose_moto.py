@@ -1,7 +1,7 @@
 """`keyheat diagnose` against moto's server: shapes of answers that nobody here wrote."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,11 +12,11 @@ import pytest
 from moto.dynamodb.models import dynamodb_backends
 from moto.server import ThreadedMotoServer
 
+from tests.conftest import Verb
 from tests.endpoint import account
 
 pytestmark = [pytest.mark.opens, pytest.mark.slow]
 TABLES, MINUTES = 125, 20
-Verb = Callable[..., Any]
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from keyheat.cli import evidence as verbs
 from keyheat.evidence import collection
 from keyheat.evidence import table as target
 from keyheat.runs.plausibility import read_evidence
+from tests.conftest import Verb
 from tests.endpoint.account import index, indexed, table
 from tests.endpoint.clients import START_S, ServiceApp, service_app_at
 
@@ -28,7 +28,6 @@ BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 _SURVEY, _TABLE, LIVE, DELETED, ASKED, FILES, BY_HAND = [block.splitlines() for block in BLOCKS]
 BEGIN_S, END_S = START_S + 300, START_S + 2_100
 CAPACITY = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 4_000}
-Verb = Callable[..., Any]
 Run = Callable[[str], str]
 
 

@@ -1,9 +1,7 @@
 """Every exit code that the documentation names, each with one clear line for what a person can mend."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,11 +9,8 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.formats import read_diagnosis
+from tests.conftest import ROOT, Sample, Verb
 from tests.endpoint.account import on_demand
-
-ROOT = Path(__file__).parents[1]
-Verb = Callable[..., Any]
-Sample = Callable[..., Path]
 
 
 @pytest.mark.slow

@@ -11,11 +11,11 @@ import pytest
 
 from keyheat.cli import fix as verb_of_fix
 from keyheat.simulator.jobs import Job
+from tests.conftest import Verb
 from tests.loaded_runs import written_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home", "no_page")]
 
-Verb = Callable[..., Any]
 SHORT, SHORTER = "load.duration_s=20", "load.duration_s=8"
 
 

@@ -1,16 +1,13 @@
 """Nobody is told somebody else's verdict: a run has its folder alone, or says that it has not."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from keyheat.runs.claims import hold
+from tests.conftest import Verb
 from tests.load.conftest import SHORT
 from tests.make import a_scenario_file
-
-Verb = Callable[..., Any]
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from keyheat.load.run import launch
+from tests.conftest import Verb
 
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
-Verb = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("some_account")
 
 

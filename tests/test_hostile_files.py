@@ -13,7 +13,6 @@ from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,10 +20,9 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from keyheat.masking import as_cell
+from tests.conftest import Sample, Verb
 from tests.make import a_scenario_file
 
-Verb = Callable[..., Any]
-Sample = Callable[..., Path]
 pytestmark = pytest.mark.timeout(600)  # a reader that waits for ever fails; nothing else waits so long
 
 

@@ -4,9 +4,8 @@ Labels themselves are tested in tests/analysis; here are loads that check what t
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,12 +13,11 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.runs.manifest import read_manifest
+from tests.conftest import ROOT, Verb
 from tests.make import a_shipped
 from tests.outside import OR_TOO_SLOW
 
-Verb = Callable[..., Any]
 SCALE = 0.05
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "key-designs.md").read_text(encoding="utf-8")
 ROW = r"^\| K\d+ [^|]+\| \[(\w+)\.py\]\(\.\./loadtests/\1\.py\)(?:, `([\w-]+)`)? \|(.*)\|$"
 MEASURED = [

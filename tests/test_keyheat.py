@@ -1,7 +1,6 @@
 """The command line: what each verb is for, and the settings that come with it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +8,8 @@ import pytest
 
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs.plausibility import read_evidence
+from tests.conftest import ROOT, Sample, Verb
 from tests.load.scripted import serving
-
-ROOT = Path(__file__).parents[1]
-Verb = Callable[..., Any]
-Sample = Callable[..., Path]
-
 
 VALUES = {"ConsumedWriteCapacityUnits": 60_000.0, "WriteKeyRangeThroughputThrottleEvents": 500.0}
 

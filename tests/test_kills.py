@@ -17,6 +17,7 @@ from keyheat import runfiles
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.evidence.collection import collect
 from tests import outside
+from tests.conftest import ROOT, Verb
 from tests.load.conftest import SHORT
 from tests.make import a_scenario_file
 from tests.outside import (
@@ -32,9 +33,6 @@ from tests.outside import (
 
 pytestmark = [pytest.mark.opens, pytest.mark.nightly]
 
-ROOT = Path(__file__).parents[1]
-Verb = Callable[..., Any]
-Sample = Callable[..., Path]
 Start = Callable[..., "subprocess.Popen[str]"]
 RECORDS = SEEN_BY_THE_CLIENT | {"partitions.parquet"}  # which the endpoint tells
 

@@ -1,17 +1,14 @@
 """`keyheat loadtests`: what is shipped, said and copied."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from keyheat.scenario.scenario import load_scenario
+from tests.conftest import ROOT, Verb
 
-ROOT = Path(__file__).parents[1]
 NAMES = sorted(path.stem for path in (ROOT / "loadtests").glob("[!_]*.py"))
-Verb = Callable[..., Any]
 
 
 def test_each_is_listed_with_its_question_and_its_scenarios(verb: Verb) -> None:

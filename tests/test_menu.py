@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -15,9 +14,8 @@ import pytest
 from keyheat.cli.main import MENU, cli, main
 from keyheat.shipped import MODULES
 from keyheat.show import console
+from tests.conftest import ROOT, Verb
 
-Verb = Callable[..., Any]
-ROOT = Path(__file__).parents[1]
 NAMES = [name for verbs in MENU.values() for name in verbs]
 NO_ANSWER = {"local"}  # it serves
 HEAVY = ("pyarrow", "plotly", "boto3", "botocore", "numpy", "scipy", "flask", "pydantic", "locust")

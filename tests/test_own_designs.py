@@ -1,7 +1,6 @@
 """Designs that are not in the box: what is foretold of them, what cures them, and one number everywhere."""
 
 import json
-from collections.abc import Callable
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,10 @@ import pytest
 
 from keyheat.runs.formats import HARDLY
 from keyheat.words import DONE
+from tests.conftest import Verb
 from tests.make import a_scenario_file
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_page")]
-
-Verb = Callable[..., Any]
 
 
 def design(folder: Path, **parts: Any) -> Path:

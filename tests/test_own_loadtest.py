@@ -1,19 +1,17 @@
 """A load test of somebody's own: it is planned, simulated, run and fixed, and refused where it is wrong."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from keyheat.regression.suite import load_suite
 from keyheat.runfiles import RUN, read_json
-from tests.conftest import Said
+from tests.conftest import ROOT, Verb
 from tests.outside import OR_TOO_SLOW
 
 pytestmark = pytest.mark.opens
 
-ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "own-loadtest"
 PLAIN = "from locust import User, task\n\nclass Buyer(User):\n    @task\n    def buy(self):\n        pass\n"
 QUERY = """
@@ -44,7 +42,7 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-def test_locust_runs_it(verb: Callable[..., Said], mine: Path, tmp_path: Path) -> None:
+def test_locust_runs_it(verb: Verb, mine: Path, tmp_path: Path) -> None:
     text = mine.read_text().replace("duration_s = 20", "duration_s = 3")
     mine.write_text(text.replace("requests_per_s = 2_600", "requests_per_s = 100"))
     said = verb("run", mine, "--out", tmp_path / "run", "--no-collect")
@@ -54,7 +52,7 @@ def test_locust_runs_it(verb: Callable[..., Said], mine: Path, tmp_path: Path) -
 
 
 def test_one_without_a_user_of_ours_is_refused_with_the_way_out(
-    verb: Callable[..., Said], mine: Path, tmp_path: Path
+    verb: Verb, mine: Path, tmp_path: Path
 ) -> None:
     mine.with_name("orders.py").write_text(PLAIN)
     said = verb("run", mine, "--out", tmp_path / "run")
@@ -65,7 +63,7 @@ def test_one_without_a_user_of_ours_is_refused_with_the_way_out(
 
 @pytest.mark.nightly
 def test_its_hot_key_is_fixed_by_shards(
-    verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    verb: Verb, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(mine.parent)
     source = mine.parent / "orders.py"
@@ -77,7 +75,7 @@ def test_its_hot_key_is_fixed_by_shards(
 
 
 def test_its_burst_is_told_from_any_directory(
-    verb: Callable[..., Said], mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    verb: Verb, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The hot customer's load is known by a dry run of the file, which stands beside the scenario."""
     monkeypatch.chdir(tmp_path)
@@ -85,9 +83,7 @@ def test_its_burst_is_told_from_any_directory(
     assert said.says("orders On saved burst"), said.out
 
 
-def test_a_mistake_in_it_is_told_before_anything_starts(
-    verb: Callable[..., Said], mine: Path, tmp_path: Path
-) -> None:
+def test_a_mistake_in_it_is_told_before_anything_starts(verb: Verb, mine: Path, tmp_path: Path) -> None:
     (mine.parent / "orders.py").write_text(WRONG)
     for name, *options in (["plan"], ["whatif", "shards"], ["run", "--out", tmp_path / "out"]):
         said = verb(name, mine, *options)
@@ -101,7 +97,7 @@ def test_a_mistake_in_it_is_told_before_anything_starts(
     assert not (tmp_path / "out").exists()
 
 
-def test_it_learns_the_names_of_its_table_from_the_run(verb: Callable[..., Said], mine: Path) -> None:
+def test_it_learns_the_names_of_its_table_from_the_run(verb: Verb, mine: Path) -> None:
     (mine.parent / "orders.py").write_text(QUERY)
     said = verb("plan", mine)
     assert said.code == 0, said.err

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from difflib import ndiff
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from keyheat.intake.suite import SCHEDULES as KINDS
 from keyheat.regression.suite import find_suite
 from keyheat.words import BROKEN, DONE, WRONG_USE
-from tests.conftest import Golden, done
+from tests.conftest import Golden, Verb, done
 from tests.outside import a_readers_environment
 from tests.test_schedules import (
     PAGE,
@@ -28,7 +27,6 @@ from tests.test_schedules import (
     text_of,
 )
 
-Verb = Callable[..., Any]
 PROGRAMS = Path(sys.executable).parent
 (SENTENCES,) = re.findall(r"^(orders now throttles .*\nChanged: .*)$", PAGE, re.MULTILINE)
 ORDERS = {
@@ -204,4 +202,4 @@ def test_what_is_wrong_is_said_all_at_once_and_nothing_is_written(
         said += f"== keyheat init {words}\n{refused.err.strip()}\n"
     assert sorted(repository.parent.rglob("*")) == before
     said = said.replace(str(repository.parent), "FOLDER")
-    golden(Path(__file__).parent / "golden" / "init-suite.txt", said)
+    golden("init-suite.txt", said)

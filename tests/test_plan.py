@@ -1,18 +1,14 @@
 """`keyheat plan`: what a plan says, whom it asks, and what it refuses."""
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from moto import mock_aws
 
 from keyheat.endpoint.process import EndpointProcess
-
-ROOT = Path(__file__).parents[1]
-Verb = Callable[..., Any]
+from tests.conftest import ROOT, Verb
 
 
 def test_a_plan_is_written_for_a_pull_request(verb: Verb) -> None:

@@ -13,13 +13,13 @@ import keyheat.cli.regress
 from keyheat.cli.simulate import How
 from keyheat.regression.history import History, Session
 from keyheat.simulator.jobs import Job
+from tests.conftest import Verb
 from tests.make import a_suite
 from tools.samples.cases import CASES
 from tools.samples.make import make_run as make_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_history")]
 
-Verb = Callable[..., Any]
 Fake = Callable[[Job, How], int]
 REAL = keyheat.cli.regress.make_run
 DEARER = "load.item_bytes=16_000"

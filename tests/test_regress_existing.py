@@ -1,7 +1,7 @@
 """keyheat regress --table: night after night on a table that is there, and is not as the scenario's."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +21,11 @@ from keyheat.runfiles import FILES, RUN
 from keyheat.runs.table_facts import table_facts
 from keyheat.scenario.spec.tables import TableSpec
 from keyheat.simulator.jobs import Job
-from tests.conftest import Said
+from tests.conftest import Said, Verb
 from tests.make import a_suite
 
 pytestmark = [pytest.mark.opens, pytest.mark.usefixtures("no_history")]
 
-Verb = Callable[..., Said]
 KEYS = {"partition_key": "user_id", "sort_key": "at"}
 TABLES = (
     {"name": "orders", **KEYS, "provisioned": {"read": 30, "write": 60}},
@@ -46,7 +45,7 @@ def there() -> Iterator[Target]:
 
 
 @pytest.fixture
-def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+def night(verb: Verb, there: Target, monkeypatch: pytest.MonkeyPatch) -> Verb:
     """Runs the suite on a table; its load is made on a virtual clock, since this machine may be busy."""
 
     def run(table: str = "orders") -> Said:
@@ -76,7 +75,7 @@ def loaded(job: Job, target: Target, name: str) -> int:
     return code
 
 
-def test_a_night_without_a_change_is_compared_and_another_table_is_not(night: Callable[..., Said]) -> None:
+def test_a_night_without_a_change_is_compared_and_another_table_is_not(night: Verb) -> None:
     assert night().says("nightly has a new baseline: 2 valid runs.")
     second = night()
     assert (second.code, second.err.count("was measured on another setup")) == (0, 0)

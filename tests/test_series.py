@@ -5,18 +5,14 @@ docs/report.md says what is tested here, with its commands.
 
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT, Sample, Verb
 from tests.make import a_scenario_file
 from tests.outside import OR_TOO_SLOW
 
-ROOT = Path(__file__).parents[1]
-Verb = Callable[..., Any]
-Sample = Callable[..., Path]
 COMPARE = "keyheat compare reports/out/cures/hotkey reports/out/cures/sharded --out reports/out/two.html"
 MANY = "keyheat run hotkey sharded --out reports/out/cures"
 LOAD = ("requests_per_s=100", "item_bytes=1000", "users=5", "duration_s=6")

@@ -1,7 +1,7 @@
 """`keyheat run` at an endpoint that two people use: refused while another run is there, or both say so."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from keyheat.load.tables.control import creation
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import load_scenario
+from tests.conftest import Verb
 from tests.make import a_scenario_file
 
 pytestmark = pytest.mark.opens
@@ -23,7 +24,6 @@ SHORT = {
 }
 OURS = [{"Key": "keyheat", "Value": "run-1"}, {"Key": "keyheat-owner", "Value": "ann"}]
 ANN = {"Key": "keyheat-live-run-1", "Value": "2026-01-01T00:00:00Z/2099-01-01T00:00:00Z ann"}
-Verb = Callable[..., Any]
 
 
 @pytest.fixture

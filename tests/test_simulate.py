@@ -1,8 +1,6 @@
 """keyheat simulate: what it says, and that the files are those of a run."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 import pytest
@@ -14,11 +12,10 @@ from keyheat.runs.formats import read_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.simulator.folder import write_run
 from keyheat.simulator.simulate import simulate
+from tests.conftest import Verb
 from tests.make import SCENARIOS, a_shipped
 
 pytestmark = pytest.mark.slow
-
-Verb = Callable[..., Any]
 
 
 def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:

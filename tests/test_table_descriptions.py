@@ -262,7 +262,7 @@ def test_what_is_taken_and_what_is_named_as_not_taken(read: Read, golden: Golden
         (table,) = found.tables
         lines = [line for line in text_of(table).splitlines() if line not in plain]
         said += [f"== {name}", *found.notes, *found.others, *lines]
-    golden(Path(__file__).parent / "golden" / "table-descriptions.txt", "".join(f"{line}\n" for line in said))
+    golden("table-descriptions.txt", "".join(f"{line}\n" for line in said))
 
 
 def test_auto_scaling_is_of_the_table_that_it_names(read: Read) -> None:
@@ -301,6 +301,6 @@ REFUSED = {
 
 def test_what_is_wrong_is_said_once_in_the_words_of_the_source(read: Read, golden: Golden) -> None:
     said = "".join(f"== {name}\n{refused(read, source)}\n" for name, source in REFUSED.items())
-    golden(Path(__file__).parent / "golden" / "table-faults.txt", said)
+    golden("table-faults.txt", said)
     assert "$." not in said
     assert "TOML" not in said

@@ -3,10 +3,8 @@
 import json
 import re
 import shlex
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,16 +15,15 @@ from keyheat.scenario.variants import lasting
 from keyheat.simulator.jobs import Job
 from keyheat.simulator.requests import SERVICE_S
 from keyheat.simulator.retrying import MOST_REQUESTS
+from tests.conftest import ROOT, Verb
 from tests.loaded_runs import written_run
 from tests.make import with_nights
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "whatif.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 SHOWN = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-Verb = Callable[..., Any]
 COMMANDS: dict[str, tuple[int, str]] = {
     "keyheat whatif hotkey shards": (0, SHOWN[0]),
     "keyheat whatif too-small capacity": (0, "803 WCU are enough; with"),

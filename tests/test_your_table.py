@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,13 @@ from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.words import DONE, WRONG_USE
-from tests.conftest import Golden, done
+from tests.conftest import ROOT, Golden, Verb, done
 from tests.endpoint.clients import unasked_client
 
-ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "your-table"
 PAGE = (ROOT / "docs" / "init.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^keyheat .+$", PAGE, re.MULTILINE)
 HOT, *_, GLOBAL = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-Verb = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +102,7 @@ def test_what_is_refused(verb: Verb, tmp_path: Path, golden: Golden) -> None:
         refused = verb("init", *words.split())
         assert refused.code == WRONG_USE
         said += f"== keyheat init {words}\n{refused.err.strip()}\n"
-    golden(Path(__file__).parent / "golden" / "init.txt", said)
+    golden("init.txt", said)
     assert "neither JSON nor YAML" in verb("init", "broken.yaml").err
     assert not list(tmp_path.glob("*.toml")), "nothing is written"
 

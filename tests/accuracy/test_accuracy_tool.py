@@ -1,13 +1,12 @@
 """The command that docs/data/accuracy.json was made with, on fewer scenarios: the goals hold."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from scipy.stats import binomtest
 
+from tests.conftest import Tool
 from tools.accuracy.__main__ import accuracy
 from tools.accuracy.run import outcomes, together
 from tools.accuracy.score import BEST
@@ -18,7 +17,6 @@ pytestmark = pytest.mark.slow
 KEPT = Path(__file__).parents[2] / "docs" / "data" / "accuracy.json"
 SEED, COUNT = 105, 28  # each situation of the nominal world is among them, and they are quick
 CLEARLY = 0.9  # labels that say they are surer than this are right about nine times in ten, or more
-Tool = Callable[..., Any]
 
 
 @pytest.mark.parametrize("count", [10, pytest.param(COUNT, marks=pytest.mark.nightly)])

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -96,7 +95,7 @@ def taken(name: str, action: str, facts: dict[str, Any], settings: tuple[str, ..
 @pytest.mark.slow
 def test_what_an_action_changes_or_why_no_rerun_can_show_it(golden: Golden) -> None:
     text = "".join(f"{line}\n" for case in CASES for line in taken(*case))
-    golden(Path(__file__).parent / "golden" / "actions.txt", text)
+    golden("actions.txt", text)
 
 
 def test_steps_are_taken_one_after_the_other() -> None:

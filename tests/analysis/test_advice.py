@@ -5,7 +5,6 @@
 
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from keyheat.analysis.advice.demand import MeasuredDemand
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.client import ClientFiles
@@ -26,7 +24,7 @@ from keyheat.shipped import shipped
 from keyheat.simulator.folder import keys_of, manifest_of
 from keyheat.simulator.simulate import simulate
 from keyheat.words import Constraint
-from tests.analysis.conftest import advice_case
+from tests.analysis.conftest import NUMBERS, advice_case
 from tests.conftest import Golden
 from tests.make import START, a_shipped, consumed
 from tests.make import an_evidence as evidence
@@ -117,17 +115,17 @@ CASES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def advised(facts: dict[str, Any], numbers: Thresholds) -> Iterator[str]:
+def advised(facts: dict[str, Any]) -> Iterator[str]:
     """All advice in a case, each with its number, reason and effect."""
-    for item in recommend(advice_case(numbers, **facts)):
+    for item in recommend(advice_case(**facts)):
         counted = {name: getattr(item, name) for name in ("shards", "units", "max_units")}
         said = "".join(f" {name}={number:g}" for name, number in counted.items() if number is not None)
         yield f"  {item.kind} {item.action}{said}\n    {item.why}\n    {item.expected}\n"
 
 
-def test_what_is_advised_in_each_case(numbers: Thresholds, golden: Golden) -> None:
-    text = "".join(f"{name}\n{''.join(advised(facts, numbers))}" for name, facts in CASES.items())
-    golden(Path(__file__).parent / "golden" / "advice.txt", text)
+def test_what_is_advised_in_each_case(golden: Golden) -> None:
+    text = "".join(f"{name}\n{''.join(advised(facts))}" for name, facts in CASES.items())
+    golden("advice.txt", text)
 
 
 RETRIED = {"retries.requests": 1_000, "retries.attempts": 500, "retries.given_up": 100}
@@ -146,24 +144,24 @@ KNOWN: dict[str, tuple[Constraint, str | None, dict[str, float], bool]] = {
 
 @pytest.mark.parametrize(("constraint", "client", "counted", "retries"), KNOWN.values(), ids=KNOWN)
 def test_who_retries_is_known_from_the_run_and_from_its_scenario(
-    constraint: Constraint, client: str | None, counted: dict[str, float], retries: bool, numbers: Thresholds
+    constraint: Constraint, client: str | None, counted: dict[str, float], retries: bool
 ) -> None:
     found, scenario = evidence(consumed(400)), None
     if client is not None:
         text = (SCENARIOS / "hotkey.toml").read_text(encoding="utf-8")
         scenario = scenario_from_dict(tomllib.loads(f"{text}\n[client]\n{client}"), "test")
     cost = Manifest(started_at=START, table=found.table, counted=counted).retry_cost
-    measured = MeasuredRun(timeline(found), (), numbers, scenario, on_demand=False, scheduled={}, cost=cost)
+    measured = MeasuredRun(timeline(found), (), NUMBERS, scenario, on_demand=False, scheduled={}, cost=cost)
     made = measured.case((constraint, "table", "write"), ())
     assert (made.retries, made.given_up) == (retries, 0.1 if counted else None)
 
 
 @pytest.mark.slow
-def test_a_date_as_key_gets_the_shards_that_work(numbers: Thresholds) -> None:
+def test_a_date_as_key_gets_the_shards_that_work() -> None:
     run = simulate(a_shipped("datekey"))
     keys, manifest = Keys.model_validate(keys_of(run)), Manifest.model_validate(manifest_of(run))
     client = ClientFiles(keys=keys, manifest=manifest)
-    found = diagnose(evidence_of(run), client=client, thresholds=numbers, scenario=None)
+    found = diagnose(evidence_of(run), client=client, thresholds=NUMBERS, scenario=None)
     (advice,) = [advice for advice in found.recommendations if advice.kind == "cure"]
     assert (advice.action, advice.shards) == ("shard_date_key", 3)
     assert "= 3 shards." in advice.why

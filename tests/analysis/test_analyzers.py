@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.analyzers import PLACED, answers, shipped_analyzer
-from keyheat.analysis.rules import Thresholds
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Finding, read_diagnosis
 from keyheat.runs.manifest import Keys, Manifest
 from keyheat.runs.run import Run
 from keyheat.shipped import shipped
+from tests.analysis.conftest import NUMBERS
 from tests.make import KEY_RANGE, START, a_manifest, client_seconds, consumed, provisioned, throttled
 from tests.make import a_series as series
 from tests.make import an_evidence as evidence
@@ -68,11 +68,9 @@ BAD: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def found_by(
-    name: str, numbers: Thresholds, *, client: ClientFiles | None = None, **what: Any
-) -> list[Finding]:
+def found_by(name: str, *, client: ClientFiles | None = None, **what: Any) -> list[Finding]:
     found = what.pop("found", None) or evidence(*what.pop("series", ()), **what)
-    return list(shipped_analyzer(name).run(Run(found, client=client), numbers))
+    return list(shipped_analyzer(name).run(Run(found, client=client), NUMBERS))
 
 
 def saved(folder: Path, name: str, text: str) -> Path:
@@ -100,34 +98,34 @@ def test_every_analyzer_that_ships_asks_one_question() -> None:
 
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
 def test_what_is_wrong_is_said_with_its_line_and_the_others_are_heard(
-    text: str, said: str, tmp_path: Path, numbers: Thresholds
+    text: str, said: str, tmp_path: Path
 ) -> None:
     bad, good = saved(tmp_path, "one.py", text), saved(tmp_path, "two.py", GOOD)
     for paths in ((bad, good), (good, bad)):
-        heard = answers(paths, Run(HOT), numbers)
+        heard = answers(paths, Run(HOT), NUMBERS)
         assert heard.problems == (f"{bad}{said}",)
         assert [(one.analyzer, one.label) for one in heard.findings] == [("two", "seen")]
 
 
-def test_a_folder_is_one_analyzer_or_holds_several(tmp_path: Path, numbers: Thresholds) -> None:
+def test_a_folder_is_one_analyzer_or_holds_several(tmp_path: Path) -> None:
     saved(tmp_path, "whole/__init__.py", "from keyheat import Finding\nfrom .words import WORD\n\n\n"
           "def analyze(run, numbers):\n    share = numbers.noise.share\n"
           "    yield Finding(label=WORD, because=(f'{share}',))\n")  # fmt: skip
     saved(tmp_path, "whole/words.py", "WORD = 'parts'\n")
     saved(tmp_path, "two.py", GOOD)
     saved(tmp_path, "_helper.py", "raise RuntimeError\n")
-    heard = answers([tmp_path], Run(HOT), numbers)
+    heard = answers([tmp_path], Run(HOT), NUMBERS)
     assert heard.problems == ()
     assert [(one.analyzer, one.label) for one in heard.findings] == [("two", "seen"), ("whole", "parts")]
-    assert answers([tmp_path / "whole"], Run(HOT), numbers).findings == heard.findings[1:]
+    assert answers([tmp_path / "whole"], Run(HOT), NUMBERS).findings == heard.findings[1:]
     saved(tmp_path, "whole/words.py", "WORD = 'changed since'\n")
-    assert answers([tmp_path / "whole"], Run(HOT), numbers).findings[0].label == "changed since"
+    assert answers([tmp_path / "whole"], Run(HOT), NUMBERS).findings[0].label == "changed since"
 
 
-def test_a_path_that_holds_no_analyzer_is_said(tmp_path: Path, numbers: Thresholds) -> None:
+def test_a_path_that_holds_no_analyzer_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     text = saved(tmp_path, "notes.txt", "")
-    heard = answers([tmp_path / "empty", text, tmp_path / "nosuch.py"], Run(HOT), numbers)
+    heard = answers([tmp_path / "empty", text, tmp_path / "nosuch.py"], Run(HOT), NUMBERS)
     accepted = "an analyzer is a Python file, or a folder of them"
     assert heard.problems == (
         f"{tmp_path}/empty: no Python file in this folder; {accepted}",
@@ -173,7 +171,7 @@ def test_the_other_verbs_that_make_a_diagnosis_ask_as_well(verb: Callable[..., A
     assert [one.label for one in read_diagnosis(run / "diagnosis.json").findings] == ["seen"]
 
 
-def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> None:
+def test_the_generator_is_asked_of_a_run_of_ours_alone() -> None:
     manifest = {"started_at": START, "table": {"name": "orders"}}
     bound, well = {"bound": True, "checks": ["CPU was full"]}, {"bound": False, "checks": ["it kept up"]}
     rows: list[tuple[Any, str, str]] = [
@@ -184,13 +182,13 @@ def test_the_generator_is_asked_of_a_run_of_ours_alone(numbers: Thresholds) -> N
     ]
     for content, label, because in rows:
         client = ClientFiles(manifest=Manifest.model_validate(content)) if content else None
-        (found,) = found_by("was_it_the_generator", numbers, found=HOT, client=client)
+        (found,) = found_by("was_it_the_generator", found=HOT, client=client)
         assert (found.label, found.because) == (label, (because,))
 
 
-def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) -> None:
+def test_an_index_that_refuses_writes_holds_its_table_back() -> None:
     (found,) = found_by(
-        "index_pressure", numbers, indexes=2,
+        "index_pressure", indexes=2,
         series=(
             events(0, 500, index="by_0"), consumed(230, 90, index="by_0"), provisioned(100, "by_0"), events(0)
         ),
@@ -200,7 +198,7 @@ def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) 
         "500 throttled writes to the table: index by_0 could not keep up.",
         "Its busiest throttled minute consumed 90 of 100 provisioned WCU/s (90 %).",
     )
-    assert found_by("index_pressure", numbers, found=HOT) == []
+    assert found_by("index_pressure", found=HOT) == []
 
 
 @pytest.mark.parametrize(
@@ -211,24 +209,22 @@ def test_an_index_that_refuses_writes_holds_its_table_back(numbers: Thresholds) 
         ({}, (series("TransactionConflict", 20, 20),), "40 transaction conflicts, 4 % of all writes: "),
     ],
 )
-def test_writers_that_meet(
-    counted: dict[str, float], more: tuple[Any, ...], said: str | None, numbers: Thresholds
-) -> None:
+def test_writers_that_meet(counted: dict[str, float], more: tuple[Any, ...], said: str | None) -> None:
     manifest = a_manifest(counted=counted)
     found = found_by(
-        "contention", numbers, client=ClientFiles(manifest=manifest), series=more,
+        "contention", client=ClientFiles(manifest=manifest), series=more,
         seconds=client_seconds((range(10), 100, 0)),
     )  # fmt: skip
     assert [one.because[0].startswith(said or "nothing") for one in found] == ([True] if said else [])
 
 
-def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> None:
+def test_contention_says_what_it_is_and_on_which_key() -> None:
     counted = {"transactions.requests": 500.0, "transactions.conflicts": 200.0, "writes.conflicts": 50.0}
     manifest = a_manifest(counted=counted)
     met = [{"key": "sha256:1", "shown": "total/shoes", "count": 240}, {"key": "sha256:2", "count": 10}]
     keys = Keys.model_validate({"contended": {"conflicts": met}})
     client = ClientFiles(manifest=manifest, keys=keys)
-    (found,) = found_by("contention", numbers, client=client, seconds=client_seconds((range(10), 100, 0)))
+    (found,) = found_by("contention", client=client, seconds=client_seconds((range(10), 100, 0)))
     assert (found.label, found.direction) == ("contention", "write")
     first, of_transactions, where, not_capacity, helps = found.because
     assert first.startswith("250 transaction conflicts, 25 % of all writes: ")
@@ -239,10 +235,10 @@ def test_contention_says_what_it_is_and_on_which_key(numbers: Thresholds) -> Non
     assert found.numbers["of all writes"] == (25.0, "%")
 
 
-def test_the_heat_is_on_one_key_or_moves(numbers: Thresholds) -> None:
+def test_the_heat_is_on_one_key_or_moves() -> None:
     counted = {"rule": "r", "counts": "throttled", "period_s": 60, "total": 100}
     rule = {**counted, "keys": [{"key": "k", "value": 80}]}
-    (found,) = found_by("hot_keys", numbers, contributors=[rule])
+    (found,) = found_by("hot_keys", contributors=[rule])
     assert (found.label, found.resource) == ("one_key", "table")
     assert found.numbers == {"first key": (80, "%"), "throttled": (100, "requests")}
     window = {"seconds": 10, "direction": "write"}
@@ -255,6 +251,6 @@ def test_the_heat_is_on_one_key_or_moves(numbers: Thresholds) -> None:
             ],
         }
     )
-    (found,) = found_by("hot_keys", numbers, found=HOT, client=ClientFiles(keys=keys))
+    (found,) = found_by("hot_keys", found=HOT, client=ClientFiles(keys=keys))
     assert (found.label, found.direction) == ("moving", "write")
     assert found.numbers == {"keys that led": (2, "")}

@@ -5,11 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.rules import Thresholds
 from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.client import ClientFiles
-from keyheat.runs.formats import Diagnosis, Evidence
+from tests.analysis.conftest import diagnosed
 from tests.make import SCENARIOS, a_shipped
 from tests.one_by_one import asked_one_by_one
 from tools.accuracy.score import Best, left
@@ -34,12 +32,8 @@ GRADES: list[tuple[Best, str]] = [
 ]
 
 
-def diagnosed(evidence: Evidence, numbers: Thresholds) -> Diagnosis:
-    return diagnose(evidence, client=ClientFiles(), thresholds=numbers, scenario=None)
-
-
 @pytest.mark.parametrize(("name", "constraint"), SITUATIONS)
-def test_labels_are_what_the_model_decided(name: str, constraint: str, numbers: Thresholds) -> None:
+def test_labels_are_what_the_model_decided(name: str, constraint: str) -> None:
     run = asked_one_by_one(a_shipped(name), SCENARIOS)
     evidence = evidence_of(run)
     refused: Counter[str] = Counter()
@@ -48,7 +42,7 @@ def test_labels_are_what_the_model_decided(name: str, constraint: str, numbers: 
     assert constraint == (TRUTH[refused.most_common(1)[0][0]] if refused else "none")
     sure = []
     for best, grade in GRADES:
-        found = diagnosed(left(evidence, best, client=True), numbers)
+        found = diagnosed(left(evidence, best, client=True), ClientFiles())
         assert (found.verdict.constraint, found.verdict.valid) == (constraint, True), grade
         assert found.verdict.grade == ("none" if constraint == "none" else grade)
         assert sum(label.throttles for label in found.labels) == refused.total(), grade
@@ -56,12 +50,12 @@ def test_labels_are_what_the_model_decided(name: str, constraint: str, numbers: 
     assert constraint == "none" or (sure == sorted(sure, reverse=True) and sure[0] >= 0.97)
 
 
-def test_each_second_has_its_constraint(numbers: Thresholds) -> None:
+def test_each_second_has_its_constraint() -> None:
     """16,000 even WCU/s on a table of 100: its one partition holds the burst back, then the table does."""
     settings = ("table.provisioned={read=100, write=100}", "load.requests_per_s=250", "load.item_bytes=64000")
     run = asked_one_by_one(a_shipped("too-small", *settings), SCENARIOS)
     for best in ("reasons", "seconds"):
-        labels = diagnosed(left(evidence_of(run), best, client=True), numbers).labels
+        labels = diagnosed(left(evidence_of(run), best, client=True), ClientFiles()).labels
         wrong = total = 0
         for row in run.model.decisions():
             for cause, count in row["refused"].items():

@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyheat.analysis.diagnosis import diagnose
-from keyheat.analysis.rules import load_thresholds
+from keyheat.analysis.diagnosis import diagnosed
 from keyheat.model.resources import Cause, Refusal
 from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence
 from keyheat.words import Direction
 from tests.make import START
 
-NUMBERS = load_thresholds()
 INDEXES = st.sampled_from([None, "by_country", "by_date", ""])
 DIRECTIONS = st.sampled_from(["read", "write"])
 QUANTITIES = st.one_of(
@@ -85,10 +83,6 @@ def sentences_of(found: Diagnosis) -> list[str]:
     said = [*found.verdict.because, *found.generator.checks]
     said += [line for label in found.labels for line in label.because]
     return said + [text for advice in found.recommendations for text in (advice.why, advice.expected)]
-
-
-def diagnosed(evidence: Evidence) -> Diagnosis:
-    return diagnose(evidence, client=None, thresholds=NUMBERS, scenario=None)
 
 
 @pytest.mark.slow

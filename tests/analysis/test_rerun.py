@@ -15,9 +15,7 @@ import pytest
 from keyheat.analysis.advice.demand import Scheduled, on_burst
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.advice.search import cured
-from keyheat.analysis.diagnosis import diagnose
 from keyheat.analysis.heat import RunHeat
-from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.runs.formats import HotKey
@@ -27,7 +25,7 @@ from keyheat.simulator.search import STEADY
 from keyheat.simulator.traffic import in_eventual_reads, in_shards
 from keyheat.simulator.whatif import shards_enough
 from keyheat.words import READ, WRITE, Direction
-from tests.analysis.conftest import advice_case
+from tests.analysis.conftest import advice_case, diagnosed
 from tests.make import START, a_scenario, an_evidence
 
 BILLING = Billing(load_prices())
@@ -92,7 +90,7 @@ def test_a_month_is_priced_with_the_indexes_before_anything_is_simulated() -> No
 
 
 @pytest.mark.slow
-def test_a_short_run_gets_prefixes_of_an_index_for_ever(numbers: Thresholds) -> None:
+def test_a_short_run_gets_prefixes_of_an_index_for_ever() -> None:
     pair = {"read": 500, "write": 8_000}
     index = {"name": "by-carrier", "partition_key": "carrier", "sort_key": "due", "provisioned": pair}
     shipments = a_scenario(
@@ -103,7 +101,7 @@ def test_a_short_run_gets_prefixes_of_an_index_for_ever(numbers: Thresholds) -> 
     )
     hot = HotKey(key="dhl", share=0.95, throttles=9, units_per_s=3_420.0, direction="write")
     of_index = {"resource": "by-carrier", "index_key": "carrier", "warm": 8_000}
-    case = advice_case(numbers, demand=None, heat=RunHeat("write", (hot,), ()), **of_index)
+    case = advice_case(demand=None, heat=RunHeat("write", (hot,), ()), **of_index)
     one = rerun(shipments)
     one = replace(one, measured=one.simulated().share())  # what the simulator makes of it
     _advised, cure = cured([case], one, lambda _limit: None)
@@ -113,11 +111,11 @@ def test_a_short_run_gets_prefixes_of_an_index_for_ever(numbers: Thresholds) -> 
 
 
 @pytest.mark.parametrize(("attempts", "is_repeated"), [(10_000_000, True), (10_000_001, False)])
-def test_an_absurd_demand_is_not_repeated(attempts: int, is_repeated: bool, numbers: Thresholds) -> None:
+def test_an_absurd_demand_is_not_repeated(attempts: int, is_repeated: bool) -> None:
     row = {"second": START, "direction": "write", "consumed": 0.0, "attempts": attempts}
     small = {"provisioned": {"read": 5, "write": 40}}
     evidence = an_evidence(minutes=1, table=small, seconds=[row | {"throttled": attempts}])
-    labels = diagnose(evidence, client=None, thresholds=numbers, scenario=None).labels
+    labels = diagnosed(evidence).labels
     found = rerun_of(
         evidence, timeline(evidence), labels[0], client=None, scenario=None, heats=(), billing=BILLING,
         target_utilisation=0.7,

@@ -3,9 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,8 +11,8 @@ from keyheat.analysis.summary import keep_summary, labels_of, parsed, read_summa
 from keyheat.cli.main import main
 from keyheat.runfiles import RUN, read_json, write_json
 from keyheat.runs.formats import read_diagnosis
+from tests.conftest import Verb
 
-Verb = Callable[..., Any]
 SHORT = ("--set", "load.duration_s=20")
 
 

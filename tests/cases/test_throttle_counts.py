@@ -61,7 +61,7 @@ def test_what_a_file_comes_to_and_what_is_said_of_it(name: str, golden: Golden) 
     verdict = diagnosis.verdict
     assert (verdict.constraint, verdict.confidence, throttles) == RIGHT[name]
     answer = run_answer(evidence_alone(evidence, diagnosis))
-    golden(HERE / "golden" / f"{name}.txt", trimmed(on_screen(answer)))
+    golden(f"{name}.txt", trimmed(on_screen(answer)))
 
 
 @pytest.mark.parametrize(("minute", "apart"), [(0, True), (2, False), (3, False)])

@@ -188,7 +188,7 @@ def test_what_cures_an_incident(golden: Golden) -> None:
         for name, (seen, is_replayed) in (INCIDENTS | small).items()
         for line in (name, *cures(diagnosed(seen, replay_s=MOST_S if is_replayed else 0)))
     )
-    golden(Path(__file__).parent / "golden" / "cures.txt", "".join(f"{line}\n" for line in lines))
+    golden("cures.txt", "".join(f"{line}\n" for line in lines))
 
 
 def test_a_number_by_formula_is_raised_where_shards_meet_in_one_partition(tmp_path: Path) -> None:

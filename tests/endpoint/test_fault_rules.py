@@ -1,6 +1,5 @@
 """Rules of faults are checked whole: every mistake at once, where it is, and what would be accepted."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from keyheat.endpoint.faultrules import FaultRulesError, checked_rules, load_rul
 
 ROOT = Path(__file__).parents[2]
 HOT = "TableWriteKeyRangeThroughputExceeded"
-Verb = Callable[..., Any]
 
 
 def errors_of(*rules: Any, **more: Any) -> list[str]:

@@ -7,14 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.request import urlopen
 
 import pytest
 
 from keyheat.endpoint.__main__ import endpoint
 from keyheat.endpoint.process import ROOT, EndpointError, EndpointProcess
-from tests.conftest import Said
+from tests.conftest import Verb
 
 pytestmark = pytest.mark.opens
 
@@ -41,7 +41,7 @@ def child() -> Iterator[tuple[subprocess.Popen[str], str]]:
         (("--port", "70000"), "--port"),
     ],
 )
-def test_wrong_flags_are_refused(tool: Callable[..., Said], flags: tuple[str, str], words: str) -> None:
+def test_wrong_flags_are_refused(tool: Verb, flags: tuple[str, str], words: str) -> None:
     said = tool(endpoint, *flags)
     assert (said.code, said.out) == (2, "")
     assert words in " ".join(said.err.split())

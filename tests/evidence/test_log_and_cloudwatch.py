@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from keyheat.evidence import table as target
+from tests.conftest import Verb
 from tests.endpoint.asking import START, create
 from tests.endpoint.clients import ServiceApp, service_app_at
 
-Verb = Callable[..., Any]
 MakeApp = Callable[..., ServiceApp]
 
 

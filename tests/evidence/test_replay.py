@@ -2,7 +2,6 @@
 
 import json
 import tomllib
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.table_facts import AutoScaling, ScalingRange, TableFacts, table_facts
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.words import WRITE
+from tests.conftest import Verb
 from tests.endpoint.account import attributes, index, indexed, schema, table
 from tests.make import START, consumed, provisioned
 from tests.make import a_series as series
@@ -25,7 +25,6 @@ from tests.make import throttle_events as events
 
 pytestmark = pytest.mark.slow
 
-Verb = Callable[..., Any]
 UNKNOWN = {"billing_mode": None}
 CALM, HOT = 300.0, 1_100.0
 THROTTLES = events(0, 0, 6_000, 3_000, 0)

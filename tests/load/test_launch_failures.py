@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier
-from typing import Any
 
 import pytest
 
@@ -16,10 +15,10 @@ from keyheat.load.run import launch
 from keyheat.load.run.launch import Launched
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.progress import LaunchProgress
+from tests.conftest import Verb
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
 
-Verb = Callable[..., Any]
 BROKEN = """
 arn = "arn:aws:iam::123456789012:user/ann"
 raise RuntimeError(f"the file of {arn} is not there: größer →")

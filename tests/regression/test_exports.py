@@ -7,7 +7,6 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from keyheat.regression.exports import (
 from keyheat.regression.outcome import EXIT_CODES, Gate, SessionOutcome
 from keyheat.regression.phrases import headline, relative
 from keyheat.show.regression import comment, outcome_answer, write_session
+from tests.conftest import Golden
 from tests.pages.conftest import on_screen
 from tests.regression.outcomes import (
     HOSTILE,
@@ -37,7 +37,6 @@ from tests.regression.outcomes import (
     an_outcome,
 )
 
-GOLDEN = Path(__file__).parent / "golden"
 ANNOTATION = re.compile(r"::(error|warning|notice) title=([^,:\r\n]*)(,file=[^,:\r\n]*)?::([^\r\n]*)")
 # Of junit-10.xsd of Jenkins' xUnit plugin: attributes (needed ones in capitals there, here with !), children.
 SAID = ("type message", "")
@@ -61,7 +60,7 @@ def junit(outcome: SessionOutcome, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
-def test_every_outcome_in_every_form(name: str, tmp_path: Path, golden: Callable[[Path, str], None]) -> None:
+def test_every_outcome_in_every_form(name: str, tmp_path: Path, golden: Golden) -> None:
     """The verdict comes first in a terminal, and all fits; annotations are lines that the runner reads."""
     outcome = OUTCOMES[name]
     forms = {
@@ -71,7 +70,7 @@ def test_every_outcome_in_every_form(name: str, tmp_path: Path, golden: Callable
         "junit": junit(outcome, tmp_path),
     }
     text = "".join(f"==== {form}\n{said.rstrip()}\n" for form, said in forms.items())
-    golden(GOLDEN / f"{name.replace(' ', '-')}.txt", text)
+    golden(f"{name.replace(' ', '-')}.txt", text)
     lines = forms["terminal"].splitlines()
     if name != "hostile":
         assert headline(outcome) in "\n".join(lines[:4])

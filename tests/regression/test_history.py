@@ -20,7 +20,7 @@ from keyheat.regression.history import VALUES, Damaged, History, HistoryProblem,
 from keyheat.regression.outcome import Verdict
 from keyheat.regression.session import baseline_of
 from keyheat.show.history import trends_answer
-from tests.conftest import Golden
+from tests.conftest import Golden, Verb
 from tests.make import a_summary
 from tests.pages.conftest import trimmed
 from tests.regression.outcomes import REGRESSED, twelve_sessions
@@ -252,7 +252,6 @@ def test_a_transaction_that_is_done_outlives_the_power(history: History) -> None
 
 LIST, SHOW, PIN = "", "show 7", "pin release-2 6"
 TREND = "trend nightly"
-Verb = Callable[..., Any]
 Run = Callable[..., Any]
 
 
@@ -273,7 +272,7 @@ def test_sessions_are_listed_shown_named_and_charted(kept: Path, run: Run, golde
     for command in commands:
         said = run(command)
         text += f"== keyheat history {command} ({said.code})\n{said.out.strip()}\n{said.err.strip()}\n"
-    golden(Path(__file__).parent / "golden" / "history.txt", trimmed(text))
+    golden("history.txt", trimmed(text))
     page = Path("trend.html").read_text()
     charts = {"throttle_share", *re.findall("hotkey: ([a-z_.0-9]+)</h3>", page)}
     assert page.count('class="chart"') == len(charts)

@@ -1,7 +1,6 @@
 """What counts as a change: gates held against runs before and after, and the level of a series."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from tests.make import PARTITION, SETUP, SIMULATED, a_summary, summaries
 
 WRITES = "accepted_units_per_s.write"
 AMPLIFIED = "write_amplification"
-GOLDEN = Path(__file__).parent / "golden"
 STEADY = [1_000.0, 1_004.0, 997.0, 1_001.0, 998.0]
 
 
@@ -116,7 +114,7 @@ def test_simulated_runs_are_held_without_repetitions(golden: Golden) -> None:
         "as much is left as auto scaling leaves": simulated(USED, 0.4, 0.65, 0.05),
         "hardly less is left": simulated(USED, 0.8, 0.83, 0.05),
     }
-    golden(GOLDEN / "judged-simulated.txt", told(findings))
+    golden("judged-simulated.txt", told(findings))
 
 
 # labels
@@ -150,7 +148,7 @@ def test_labels_are_compared_as_sets(golden: Golden) -> None:
         "one more, in three of five": compared(one * 5, two * 3 + one * 2),
         "one that comes and goes": compared(two + one * 4, two * 4 + one),
     }
-    golden(GOLDEN / "judged-labels.txt", told(findings))
+    golden("judged-labels.txt", told(findings))
 
 
 # statistical
@@ -215,7 +213,7 @@ def test_what_is_absent_zero_or_too_noisy_is_judged_and_says_why(golden: Golden)
         "an interval that says nothing": of_measure("p50_ms", [0.2, 1.7], [1.7, 0.2]),
         "one run on a side": of_measure(WRITES, [1_000.0], [100.0]),
     }
-    golden(GOLDEN / "judged-absent.txt", told(findings))
+    golden("judged-absent.txt", told(findings))
 
 
 def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_turns(golden: Golden) -> None:
@@ -230,7 +228,7 @@ def test_service_times_of_a_local_endpoint_are_the_machines_unless_runs_took_tur
         "at a URL": on("http://127.0.0.1:8000"), "local": on("local"), "on AWS": on("aws"),
         "local, in turns": on("local", in_turns=True),
     }  # fmt: skip
-    golden(GOLDEN / "judged-service-times.txt", told(findings))
+    golden("judged-service-times.txt", told(findings))
 
 
 def test_seconds_that_are_counted_whole_are_not_believed_to_the_second() -> None:
@@ -285,6 +283,14 @@ def found(values: list[float]) -> list[int]:
     return [point.index for point in change_points(values)]
 
 
+def with_outliers(series: list[float], factors: dict[int, float]) -> list[float]:
+    return [value * factors.get(at, 1) for at, value in enumerate(series)]
+
+
+STEP = [*drawn(100, 15, 10), *drawn(90, 15, 11)]
+FAR = [0.01, 0.5, 2.0, 1e6]
+
+
 def test_a_step_is_found_where_it_is() -> None:
     (point,) = change_points([*LEVEL, *(0.9 * value for value in LEVEL)])
     assert point.index == 10
@@ -292,25 +298,19 @@ def test_a_step_is_found_where_it_is() -> None:
     assert point.change == pytest.approx(-0.1)
 
 
-def test_each_of_several_steps_is_found_and_both_sides_of_a_level_that_was_left_again() -> None:
-    assert found([*drawn(100, 20, 3), *drawn(120, 20, 4), *drawn(90, 20, 5)]) == [20, 40]
-    assert found([*drawn(100, 20, 20), *drawn(120, 8, 21), *drawn(100, 20, 22)]) == [20, 28]
-
-
-@pytest.mark.parametrize("far", [0.01, 0.5, 2.0, 1e6])
-def test_one_outlier_or_two_are_no_change(far: float) -> None:
-    series = drawn(100, 24, 9)
-    series[12] *= far
-    assert found(series) == []
-    series[13] *= far
-    assert found(series) == []
-
-
-def test_an_outlier_hides_no_step() -> None:
-    series = [*drawn(100, 15, 10), *drawn(90, 15, 11)]
-    series[5] *= 100
-    series[20] *= 0.01
-    assert found(series) == [15]
+@pytest.mark.parametrize(
+    ("values", "steps"),
+    [
+        ([*drawn(100, 20, 3), *drawn(120, 20, 4), *drawn(90, 20, 5)], [20, 40]),
+        ([*drawn(100, 20, 20), *drawn(120, 8, 21), *drawn(100, 20, 22)], [20, 28]),  # and back again
+        (with_outliers(STEP, {5: 100, 20: 0.01}), [15]),  # an outlier hides no step
+        *((with_outliers(drawn(100, 24, 9), {12: far}), []) for far in FAR),
+        *((with_outliers(drawn(100, 24, 9), {12: far, 13: far}), []) for far in FAR),
+        *((few, []) for few in ([], [1.0], [1.0] * 5, [1.0, 1, 1, 9, 9], [7.0] * 40)),
+    ],
+)
+def test_steps_alone_are_found(values: list[float], steps: list[int]) -> None:
+    assert found(values) == steps
 
 
 def test_noise_has_no_changes() -> None:
@@ -318,11 +318,6 @@ def test_noise_has_no_changes() -> None:
     rng = np.random.default_rng(12)
     noisy = [list(100 * np.exp(0.1 * rng.standard_t(2, 25))) for _ in range(40)]
     assert sum(bool(found(series)) for series in noisy) <= 3
-
-
-@pytest.mark.parametrize("values", [[], [1.0], [1.0] * 5, [1.0, 1, 1, 9, 9], [7.0] * 40])
-def test_too_few_values_and_equal_ones_have_none(values: list[float]) -> None:
-    assert found(values) == []
 
 
 def test_a_level_of_zero_is_no_division_by_zero() -> None:

@@ -125,7 +125,7 @@ def test_a_session_is_held_against_its_baseline(golden: Golden) -> None:
         text += f"== {name}\n{result['verdict']}: {findings}\n"
         text += f"runs before: {before}; differences: {differences or 'none'}\n"
         text += "".join(f"- {line}\n" for line in result["because"])
-    golden(Path(__file__).parent / "golden" / "sessions.txt", text)
+    golden("sessions.txt", text)
 
 
 RUN = a_run("hotkey", 1)
@@ -175,7 +175,7 @@ def test_the_verdict_and_why_and_what_a_first_session_would_accept_silently(gold
     for name, (case, expected) in FIRST_CASES.items():
         text += f"== first session, {name}\n"
         text += "".join(f"{line}\n" for line in doubts_of([case], {"hotkey": expected}))
-    golden(Path(__file__).parent / "golden" / "verdicts.txt", text)
+    golden("verdicts.txt", text)
 
 
 FOLDER = Path("runs")
@@ -198,7 +198,7 @@ def test_every_case_is_run_once_and_then_again_and_pairs_take_turns(golden: Gold
         for run in plan_runs(suite, FOLDER, before=before):
             shards = f"seed {run.scenario.seed}, {run.scenario.keys.shards} shards"
             text += f"{run.case.name} {run.repetition} {run.side}: {run.folder}, {shards}\n"
-    golden(Path(__file__).parent / "golden" / "suite-runs.txt", text)
+    golden("suite-runs.txt", text)
 
 
 @pytest.mark.parametrize("name", ["sharded", "replay"])

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,7 +106,7 @@ def test_what_differs_forbids_a_comparison_or_is_a_suspect_or_is_no_change(golde
         said += [f"forbids: {one.change}" for one in forbidding] + [
             f"suspect: {one.change}" for one in suspects
         ]
-    golden(Path(__file__).parent / "golden" / "setups.txt", "".join(f"{line}\n" for line in said))
+    golden("setups.txt", "".join(f"{line}\n" for line in said))
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,9 @@ from keyheat.regression.suite import (
 )
 from keyheat.regression.suite_spec import CaseSpec, SuiteSpec
 from keyheat.scenario.scenario import SCENARIOS, ScenarioError, load_scenario
-from tests.conftest import Golden
+from tests.conftest import ROOT, Golden
 from tests.make import a_shipped
 
-ROOT = Path(__file__).parents[2]
 HEAD = 'format = "keyheat.suite/1"\nname = "mine"\nquestion = "Still?"\n'
 
 
@@ -150,7 +149,7 @@ def test_every_mistake_is_said_at_once_with_its_place(tmp_path: Path, golden: Go
         said += [f"== {name}", *mistakes(tmp_path, text)]
     shown = "".join(f"{line}\n" for line in said).replace(str(tmp_path), "FOLDER")
     golden(
-        ROOT / "tests/regression/golden/suite-mistakes.txt",
+        "suite-mistakes.txt",
         re.sub("(one of|there are:) .* @", r"\1 … @", shown),
     )
 

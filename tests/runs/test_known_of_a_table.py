@@ -7,23 +7,11 @@ from typing import Any
 
 import pytest
 
-from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated, is_open, split_times_s
+from keyheat.runs.partitions import TooManyShards, all_shards, created_s, estimated, split_times_s
 from keyheat.runs.table_facts import TableFacts, table_facts
 from keyheat.words import Capacity
 
-NOON_MS = 1_795_176_000_000  # 2026-11-20T12:00:00Z
-
-
-def shard(name: str, parent: str | None = None, *, closed: bool = False) -> dict[str, Any]:
-    numbers = {"StartingSequenceNumber": "1"} | ({"EndingSequenceNumber": "2"} if closed else {})
-    made = {"ShardId": name, "SequenceNumberRange": numbers}
-    return made | ({"ParentShardId": parent} if parent else {})
-
-
-def at(minute: int, tail: str = "a") -> str:
-    return f"shardId-{NOON_MS + minute * 60_000:020d}-{tail}"
-
-
+NOON_S = 1_795_176_000  # 2026-11-20T12:00:00Z
 NOTHING = Capacity(None, None)
 ESTIMATES: list[tuple[str, Capacity, Capacity, float, int | None, str]] = [
     ("a new on-demand table", Capacity(12_000, 4_000), NOTHING, 1.0, 4, "warm throughput is 12,000 reads"),
@@ -44,16 +32,19 @@ def test_estimate(
     assert found is None or because in (found.because or "")
 
 
-def test_a_split_has_two_children_and_a_roll_over_one() -> None:
-    shards = [
-        shard("shardId-00000000000000000001-x", closed=True),
-        shard(at(0), closed=True),
-        shard(at(3, "b"), at(0)),
-        shard(at(3, "c"), at(0)),
-        shard(at(1, "d"), "shardId-00000000000000000001-x"),
+def test_splits_are_in_order_of_time_one_of_unknown_time_is_last_and_an_open_shard_has_not_split() -> None:
+    closed = {"SequenceNumberRange": {"EndingSequenceNumber": "2"}}
+    late, early = (f"shardId-{NOON_S + minute * 60:017d}000" for minute in (3, 1))
+    parents = [{"ShardId": name, **closed} for name in ("unknown", "of-late", "of-early")] + [
+        {"ShardId": "open"}
     ]
-    assert split_times_s(shards) == [NOON_MS / 1000 + 180]
-    assert sum(map(is_open, shards)) == 3
+    born = [("x", "unknown"), (late, "of-late"), (early, "of-early"), (early, "open")]
+    children = [
+        {"ShardId": f"{name}-{parent}{side}", "ParentShardId": parent}
+        for name, parent in born
+        for side in "ab"
+    ]
+    assert split_times_s([*parents, *children]) == [NOON_S + 60, NOON_S + 180, None]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +68,7 @@ class Paged:
 
     def describe_stream(self, *, StreamArn: str, ExclusiveStartShardId: str = "") -> dict[str, Any]:
         rest = [name for name in self.names if name > ExclusiveStartShardId]
-        page = [shard(name) for name in rest[: self.page]]
+        page = [{"ShardId": name} for name in rest[: self.page]]
         told: dict[str, Any] = {"Shards": [*reversed(page), *page]}
         if len(rest) > self.page:
             told["LastEvaluatedShardId"] = rest[self.page - 1]

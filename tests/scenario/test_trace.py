@@ -13,9 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from keyheat.scenario.trace import TraceError, TraceKeys, TraceRow, check_trace, read_trace
-from tests.conftest import Golden
+from tests.conftest import ROOT, Golden
 
-ROOT = Path(__file__).parents[2]
 HEADER = "time,operation,key,size_bytes,sort_key\n"
 
 
@@ -90,7 +89,7 @@ WRONG_ROWS = (
 def test_every_wrong_row_is_named_at_once(tmp_path: Path, golden: Golden) -> None:
     path = trace(tmp_path, *WRONG_ROWS)
     said = "".join(f"{line}\n" for line in errors_of(path))
-    golden(Path(__file__).parent / "golden" / "trace.txt", said)
+    golden("trace.txt", said)
     with pytest.raises(TraceError, match="row 2: time 'soon'"):
         list(read_trace(path, has_sort_key=True, least=least))
 

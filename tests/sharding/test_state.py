@@ -122,14 +122,16 @@ def test_after_the_cooldown_each_writer_has_its_own_turn() -> None:
     assert len(turns) > 10
 
 
-def test_a_turn_that_was_not_used_is_drawn_anew() -> None:
-    assert steps(known(), [T0 + 100, T0 + 5_000]) == [ShardStep.BACKING_OFF] * 2
-
-
-def test_only_one_of_the_threads_that_share_what_they_know_goes() -> None:
-    assert steps(known(), [T0 + 100, T0 + 110, T0 + 110, T0 + 110.5]) == [
-        ShardStep.BACKING_OFF, ShardStep.RAISE, ShardStep.BACKING_OFF, ShardStep.BACKING_OFF,
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "times_s", "taken"),
+    [
+        (known(), [100, 5_000], "BACKING_OFF BACKING_OFF"),  # a turn that was not used is drawn anew
+        (known(), [100, 110, 110, 110.5], "BACKING_OFF RAISE BACKING_OFF BACKING_OFF"),  # one of the threads
+        (known(4), [0, 100, 111], "AT_MOST AT_MOST AT_MOST"),
+    ],
+)
+def test_who_may_raise_the_number(one: KnownShards, times_s: list[float], taken: str) -> None:
+    assert steps(one, [T0 + at_s for at_s in times_s]) == [ShardStep[name] for name in taken.split()]
 
 
 def test_a_clock_that_is_an_hour_ahead_stops_nobody_for_an_hour() -> None:
@@ -157,7 +159,3 @@ def test_an_answer_that_is_older_than_what_is_known_is_void() -> None:
 def test_numbers_that_contradict_each_other_are_refused(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Policy(**wrong)  # type: ignore[arg-type]
-
-
-def test_a_key_never_gets_more_than_its_most_shards() -> None:
-    assert steps(known(4), [T0, T0 + 100, T0 + 111]) == [ShardStep.AT_MOST] * 3

@@ -313,7 +313,7 @@ def test_what_cannot_be_run_or_sampled_is_told_with_its_line_and_never_guessed(
         assert bool(result.wrong) is (name in NOT_RUN), "the rest can be loaded"
         said += [f"== {name}", *result.wrong, *result.unsampled]
     text = "".join(f"{line}\n" for line in said).replace(str(tmp_path), "FOLDER")
-    golden(Path(__file__).parent / "golden" / "dry-runs.txt", text)
+    golden("dry-runs.txt", text)
 
 
 def test_every_verb_refuses_what_nobody_can_run_and_only_a_simulation_the_rest(tmp_path: Path) -> None:

@@ -15,12 +15,11 @@ from keyheat.load.transport.target import Target, target_at
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.jobs import Job
+from tests.conftest import ROOT, Tool
 from tests.trial.worlds import observed, trial_of, written_run
 from tools.trial import __main__ as verb_of_trial
 from tools.trial.record import NAMES, read_trial, write_trial
 
-ROOT = Path(__file__).parents[2]
-Tool = Callable[..., Any]
 AWS = "https://dynamodb.eu-west-1.amazonaws.com"
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home"), pytest.mark.xdist_group("trial")]
 

@@ -1,7 +1,6 @@
 """docs/aws.md: its commands, on a table of other keys than the scenario's, with items in it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
+from tests.conftest import Verb
 from tests.docs.page import commands_of
 from tests.endpoint.account import attributes, schema, table, units
 from tests.make import a_scenario_file
@@ -40,7 +40,6 @@ ORDERS = table(
 THEIRS = [
     {"customer": {"N": str(number)}, "at": {"N": "1"}, "name": {"S": "keyheat_run"}} for number in range(20)
 ]
-Verb = Callable[..., Any]
 
 
 def items_of(client: Any) -> list[dict[str, Any]]:

@@ -11,14 +11,13 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.runs.formats import read_diagnosis
 from keyheat.show.charts import DARK, LIGHT
+from tests.conftest import ROOT, Verb
 from tests.load.conftest import SHORT
 from tests.load.forked import Load
 from tests.make import a_scenario_file
 from tests.outside import OR_TOO_SLOW, PATIENCE_S, eventually, free_port, get, run_of
 
 Start = Callable[..., Load]
-Verb = Callable[..., Any]
-ROOT = Path(__file__).parents[3]
 STATIC = ROOT / "keyheat/load/run/static"
 LATE = """
 import gevent, locust

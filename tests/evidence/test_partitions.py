@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from keyheat.evidence import collection
-from keyheat.runs.formats import PartitionFacts, Window
-from keyheat.runs.table_facts import TableFacts
+from keyheat.runs.formats import Evidence, PartitionFacts, Window
 from keyheat.show.report import partition_words
-from tests.analysis.conftest import Account
+from tests.endpoint.clients import FakeClock
+from tests.evidence.conftest import FakeAws
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SPLIT = NOON + timedelta(minutes=3, seconds=7)
@@ -35,39 +34,33 @@ def test_what_is_known_in_a_sentence(facts: PartitionFacts, said: str | None) ->
     assert partition_words(facts) == said
 
 
-class Others(Account):
-    """A table that others load, with a stream: two shards were open, one rolled over, the other split."""
-
-    def __init__(self, error: Exception | None = None, prefix: str = "shardId-") -> None:
-        self.error, self.prefix = error, prefix
-
-    def describe_table(self, **_asked: Any) -> dict[str, Any]:
-        stream = {"StreamSpecification": {"StreamEnabled": True}, "LatestStreamArn": "arn"}
-        return {"Table": {"TableName": "orders", "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
-                          "WarmThroughput": {"ReadUnitsPerSecond": 6_000, "WriteUnitsPerSecond": 2_000},
-                          **stream}}  # fmt: skip
-
-    def describe_stream(self, **_asked: Any) -> dict[str, Any]:
-        if self.error:
-            raise self.error
-        ms = int(SPLIT.timestamp() * 1000)
-        closed = {"SequenceNumberRange": {"EndingSequenceNumber": "9"}}
-        shards: list[dict[str, Any]] = [
-            {"ShardId": "shardId-a", **closed}, {"ShardId": "shardId-b", **closed},
-            {"ShardId": f"{self.prefix}{ms:020d}-c", "ParentShardId": "shardId-a"},
-            {"ShardId": f"{self.prefix}{ms:020d}-d", "ParentShardId": "shardId-b"},
-            {"ShardId": f"{self.prefix}{ms + 1:020d}-e", "ParentShardId": "shardId-b"},
-        ]  # fmt: skip
-        return {"StreamDescription": {"Shards": shards}}
+TABLE = {
+    "TableName": "orders", "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+    "WarmThroughput": {"ReadUnitsPerSecond": 6_000, "WriteUnitsPerSecond": 2_000},
+    "StreamSpecification": {"StreamEnabled": True}, "LatestStreamArn": "arn",
+}  # fmt: skip
 
 
-def of_others(aws: Others, *, minutes: int = 5, later_s: float = 3_600) -> collection.Evidence:
+def stream(prefix: str) -> dict[str, Any]:
+    """Two shards were open, one rolled over, the other split."""
+    ms = int(SPLIT.timestamp() * 1000)
+    closed = {"SequenceNumberRange": {"EndingSequenceNumber": "9"}}
+    shards: list[dict[str, Any]] = [
+        {"ShardId": "shardId-a", **closed}, {"ShardId": "shardId-b", **closed},
+        {"ShardId": f"{prefix}{ms:020d}-c", "ParentShardId": "shardId-a"},
+        {"ShardId": f"{prefix}{ms:020d}-d", "ParentShardId": "shardId-b"},
+        {"ShardId": f"{prefix}{ms + 1:020d}-e", "ParentShardId": "shardId-b"},
+    ]  # fmt: skip
+    return {"StreamDescription": {"Shards": shards}}
+
+
+def of_others(stream: Any, *, minutes: int = 5, later_s: float = 3_600) -> Evidence:
+    """Evidence of a table that others load."""
     window = Window(start=NOON, end=NOON + timedelta(minutes=minutes))
-    now_s = window.end.timestamp() + later_s
-    return collection.collect_table(
-        TableFacts(name="orders"), window, client_factory=aws.factory, clock=lambda: now_s,
-        sleep=lambda _s: pytest.fail("nothing is to be waited for"),
-    )  # fmt: skip
+    aws = FakeAws(table=TABLE, stream=stream, clock=FakeClock(window.end.timestamp() + later_s))
+    found = aws.collected(window)
+    assert aws.waited == []
+    return found
 
 
 @pytest.mark.parametrize(
@@ -82,7 +75,7 @@ def of_others(aws: Others, *, minutes: int = 5, later_s: float = 3_600) -> colle
 def test_the_shards_of_a_table_that_others_load(
     prefix: str, window: dict[str, Any], splits: tuple[datetime, ...] | None
 ) -> None:
-    facts = of_others(Others(prefix=prefix), **window).partitions
+    facts = of_others(stream(prefix), **window).partitions
     assert (facts.estimated, facts.splits) == (2, splits)
     if "later_s" not in window:
         assert facts.open_shards == 3
@@ -90,7 +83,7 @@ def test_the_shards_of_a_table_that_others_load(
 
 def test_a_stream_that_may_not_be_described_is_said() -> None:
     said: Any = {"Error": {"Code": "AccessDeniedException", "Message": "not you"}}
-    found = of_others(Others(ClientError(said, "DescribeStream")))
+    found = of_others(ClientError(said, "DescribeStream"))
     assert (found.partitions.estimated, found.partitions.open_shards) == (2, None)
     assert any(
         line.startswith("the shards of the table's stream") and "not you" in line for line in found.missing

@@ -1,6 +1,9 @@
 """Evidence: paging, waiting, missing files and failing services; clients and clocks are passed in."""
 
+import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +13,84 @@ from botocore.exceptions import ClientError
 from keyheat.analysis.diagnosis import analyze_run
 from keyheat.evidence import collection
 from keyheat.evidence.series import answer_of
+from keyheat.evidence.simulated import evidence_of
 from keyheat.runs import metrics
-from keyheat.runs.formats import Window, write_evidence
+from keyheat.runs.formats import Evidence, Window, write_evidence
 from keyheat.runs.manifest import Manifest, run_window
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.table_facts import TableFacts
-from tests.analysis.conftest import aws_of, change_manifest, collect, hot_run
+from keyheat.simulator.folder import write_run
+from keyheat.simulator.simulate import Simulation, simulate
+from tests.endpoint.clients import FakeClock
+from tests.evidence.conftest import FakeAws
+from tests.make import a_shipped
 
 DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetMetricData")
+
+
+@cache
+def hot_run() -> tuple[Simulation, Evidence]:
+    """A run of `hotkey` and all that is known of it."""
+    run = simulate(a_shipped("hotkey"))
+    return run, evidence_of(run)
+
+
+def aws_of(run: Simulation, *indexes: str, **more: Any) -> FakeAws:
+    """AWS at the moment when the run ends; `indexes` are described, and nothing was sent to them."""
+    table = run.scenario.table
+    described = {
+        "TableName": table.name,
+        "ProvisionedThroughput": {
+            "ReadCapacityUnits": table.provisioned.read, "WriteCapacityUnits": table.provisioned.write,
+        },
+        "GlobalSecondaryIndexes": [{"IndexName": name} for name in indexes],
+    }  # fmt: skip
+
+    @cache
+    def published(start: datetime, end_s: float) -> dict[Any, Any]:
+        series = run.model.minutes.series(table.name, start.timestamp(), end_s)
+        return {(one.metric, frozenset(one.dimensions)): one.points for one in series}
+
+    def points(stat: Any, start: datetime, end: datetime) -> Iterator[tuple[datetime, float]]:
+        dimensions = frozenset((one["Name"], one["Value"]) for one in stat["Metric"]["Dimensions"])
+        found = published(start, end.timestamp() // 60 * 60)
+        for point in found.get((stat["Metric"]["MetricName"], dimensions), ()):
+            value = {"Sum": point.sum, "Average": point.sum / point.count, "SampleCount": point.count}
+            value |= {"Minimum": point.minimum, "Maximum": point.maximum}
+            yield datetime.fromtimestamp(point.start_s, UTC), float(value[stat["Stat"]])
+
+    return FakeAws(points=points, table=described, clock=FakeClock(run.ended_s), **more)
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    """The run directory of `hotkey`, as a load on a local table leaves it."""
+    write_run(hot_run()[0], tmp_path)
+    change_manifest(tmp_path, target="local")
+    return tmp_path
+
+
+def change_manifest(folder: Path, **changes: Any) -> None:
+    path = folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def collect(run_dir: Path, aws: FakeAws, skew_s: float = 0.0) -> Evidence:
+    """What `keyheat collect` gathers, without waiting; the clock of this machine is behind by `skew_s`."""
+    return collection.collect(
+        run_dir, client_factory=aws.factory, clock=lambda: aws.clock() - skew_s, sleep=aws.clock.advance,
+        progress=aws.progress,
+    )  # fmt: skip
 
 
 @pytest.mark.slow
 def test_a_collected_run_holds_everything(run_dir: Path) -> None:
     run, expected = hot_run()
-    told: list[tuple[str, float]] = []
     aws = aws_of(run, delay_s=8)
-    found = collect(run_dir, aws, lambda what, left_s: told.append((what, left_s)))
+    found = collect(run_dir, aws)
     assert (found.window, found.series, found.missing) == (expected.window, expected.series, ())
     assert (found.throttles, found.seconds) == (expected.throttles, expected.seconds)
-    assert told[0] == ("the last minute of the run to close", pytest.approx(10.0))
+    assert aws.waited[0] == ("the last minute of the run to close", pytest.approx(10.0))
     assert 8 <= aws.clock() - found.window.end.timestamp() <= 11, "as late as it is published"
     write_evidence(run_dir / "evidence.json", found)
     assert read_evidence(run_dir / "evidence.json") == found
@@ -38,10 +100,7 @@ def test_no_call_asks_for_more_than_500_series() -> None:
     run, evidence = hot_run()
     indexes = [f"index{n}" for n in range(60)]
     aws = aws_of(run, *indexes)
-    found = collection.collect_table(
-        TableFacts(name="keyheat-hotkey"), evidence.window,
-        client_factory=aws.factory, clock=aws.clock, sleep=aws.clock.advance,
-    )  # fmt: skip
+    found = aws.collected(evidence.window, TableFacts(name="keyheat-hotkey"))
     asked = [len(call["MetricDataQueries"]) for call in aws.calls]
     assert max(asked) == 500
     assert len(found.series) == len(metrics.series_keys(indexes))
@@ -49,7 +108,7 @@ def test_no_call_asks_for_more_than_500_series() -> None:
 
 @pytest.mark.slow
 def test_without_cloudwatch_the_clients_files_are_the_evidence(run_dir: Path) -> None:
-    found = collect(run_dir, aws_of(hot_run()[0], failures=[DENIED] * 99))
+    found = collect(run_dir, aws_of(hot_run()[0], says=[DENIED]))
     assert found.series == ()
     assert [line for line in found.missing if line.startswith("CloudWatch: ")]
     write_evidence(run_dir / "evidence.json", found)
@@ -75,9 +134,7 @@ def test_metrics_of_a_run_are_awaited_by_the_services_clock(skew_s: float, run_d
     run, expected = hot_run()
     change_manifest(run_dir, clock_skew_s=skew_s)
     aws = aws_of(run)
-    found = collection.collect(
-        run_dir, client_factory=aws.factory, clock=lambda: aws.clock.now_s - skew_s, sleep=aws.clock.advance
-    )
+    found = collect(run_dir, aws, skew_s)
     assert (found.window, found.series, found.seconds) == (expected.window, expected.series, expected.seconds)
     assert found.missing == ()
 

@@ -19,6 +19,8 @@ from keyheat.evidence.series import MetricAnswer
 from keyheat.runs import metrics
 from keyheat.runs.formats import Window
 from keyheat.runs.table_facts import TableFacts
+from tests.endpoint.clients import FakeClock
+from tests.evidence.conftest import FakeAws
 from tests.make import START
 
 WINDOW = Window(start=START, end=START + timedelta(minutes=2))
@@ -48,34 +50,19 @@ WHOLE = page(result(WRITES, [10.0, 20.0]))
 
 
 @dataclass
-class Told:
-    """A CloudWatch that says one thing after the other, the last one forever; under a clock of its own."""
+class Told(FakeAws):
+    """A CloudWatch that is asked of a window as soon as it has ended."""
 
-    says: list[Any]
-    now_s: float = WINDOW.end.timestamp()
-    asked_s: list[float] = field(default_factory=list)
-    shown: list[tuple[str, float]] = field(default_factory=list)
-    tokens: list[str | None] = field(default_factory=list)
-
-    def get_metric_data(self, **request: Any) -> Any:
-        self.tokens.append(request.get("NextToken"))
-        if request["MetricDataQueries"][0]["Id"] != "q0":
-            return page()
-        self.asked_s.append(self.now_s - WINDOW.end.timestamp())
-        said = self.says.pop(0) if len(self.says) > 1 else self.says[0]
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
+    clock: FakeClock = field(default_factory=lambda: FakeClock(WINDOW.end.timestamp()))
 
     def answer(self, pace: PollPace = PACE) -> MetricAnswer:
         source = MetricSource(
-            client_factory=lambda _service: self, pace=pace, clock=lambda: self.now_s, sleep=self.sleep,
-            progress=lambda what, left_s: self.shown.append((what, left_s)),
+            client_factory=self.factory, pace=pace, clock=self.clock, sleep=self.clock.advance,
+            progress=self.progress,
         )  # fmt: skip
-        return fetch_published(source, TableFacts(name="orders"), WINDOW)
+        answer = fetch_published(source, TableFacts(name="orders"), WINDOW)
+        self.asked_s = [at - WINDOW.end.timestamp() for at in self.asked_s]
+        return answer
 
 
 def test_two_answers_that_agree_end_it() -> None:
@@ -83,8 +70,8 @@ def test_two_answers_that_agree_end_it() -> None:
     found = told.answer()
     assert found.points[WRITES] == dict(zip(MINUTES, [10.0, 20.0], strict=True))
     assert (found.problems, told.asked_s) == ((), [0, 10, 20, 30])
-    assert told.shown[0] == ("CloudWatch to publish the last minute", 600)
-    assert told.shown[-1][0] == "CloudWatch's answer to settle"
+    assert told.waited[0] == ("CloudWatch to publish the last minute", 600)
+    assert told.waited[-1][0] == "CloudWatch's answer to settle"
 
 
 def test_throttled_calls_are_asked_less_and_less_often_and_it_is_said() -> None:
@@ -93,7 +80,7 @@ def test_throttled_calls_are_asked_less_and_less_often_and_it_is_said() -> None:
     found = told.answer()
     assert (found.problems, found.count) == ((), 2)
     assert told.asked_s == [0, 20, 60, 140, 220, 300, 310]
-    assert {what for what, _ in told.shown[:300]} == {
+    assert {what for what, _ in told.waited[:300]} == {
         "CloudWatch to take requests again: it throttles GetMetricData"
     }
 
@@ -109,9 +96,9 @@ def test_what_came_before_the_throttling_is_kept_and_the_limit_is_said() -> None
 
 def test_a_window_of_long_ago_is_asked_once_and_waited_for_only_where_no_answer_came() -> None:
     old = WINDOW.end.timestamp() + 90_000
-    told = Told([WHOLE], now_s=old)
+    told = Told([WHOLE], clock=FakeClock(old))
     assert (told.answer().problems, len(told.asked_s)) == ((), 1)
-    told = Told([error("Throttling"), WHOLE], now_s=old)
+    told = Told([error("Throttling"), WHOLE], clock=FakeClock(old))
     assert (told.answer().count, told.asked_s) == (2, [90_000, 90_020])
 
 
@@ -166,7 +153,8 @@ def test_a_service_that_never_answers_is_not_waited_for_to_the_end() -> None:
 def test_a_token_that_has_expired_begins_again_with_the_first_page() -> None:
     first = page(result(WRITES, [10.0]), NextToken="more")
     told = Told([first, error("InvalidNextToken"), WHOLE])
-    assert (told.answer().count, told.tokens) == (2, [None, "more", None, None])
+    assert told.answer().count == 2
+    assert [call.get("NextToken") for call in told.calls] == [None, "more", None, None]
 
 
 def test_pages_in_any_order_and_twice_over_do_no_harm_and_none_is_followed_in_a_circle() -> None:

@@ -1,6 +1,5 @@
 """Evidence as it is asked for: live tables over any window, and files of the AWS CLI without any access."""
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -20,64 +19,33 @@ from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.plausibility import sound
 from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.words import Capacity
-from tests.analysis.conftest import Account
 from tests.endpoint.asking import START, with_orders
-from tests.endpoint.clients import service_app_at
+from tests.endpoint.clients import FakeClock, service_app_at
+from tests.evidence.conftest import ORDERS, FakeAws
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
-ORDERS = TableFacts(name="orders")
 PROVISIONED_ON = {"TableName": "orders", "ProvisionedThroughput": {"WriteCapacityUnits": 50}}
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
-@dataclass
-class Kept(Account):
-    """CloudWatch as it keeps a table's points: minutes 15 days, five minutes 63 days, hours 455 days.
+def kept(stat: Any, start: datetime, end: datetime) -> list[tuple[datetime, float]]:
+    """A point for each period of what is always published: 1 unit a second, 50 provisioned.
 
-    A query with a Period that is no multiple of what is kept for its StartTime is answered without a point.
+    Minutes are kept 15 days, five minutes 63 days, hours 455 days. A query with a Period that is no multiple
+    of what is kept for its StartTime is answered without a point.
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
     """
-
-    now: datetime
-    page_points: int = 100_800
-    calls: list[dict[str, Any]] = field(default_factory=list)
-
-    def describe_table(self, **_asked: Any) -> Any:
-        return {"Table": {"TableName": "orders", "ProvisionedThroughput": {"WriteCapacityUnits": 50}}}
-
-    def get_metric_data(self, **request: Any) -> dict[str, Any]:
-        self.calls.append(request)
-        flat = [
-            (query, *point) for query in request["MetricDataQueries"] for point in self.points(query, request)
-        ]
-        first = int(request.get("NextToken", 0))
-        page = flat[first : first + self.page_points]
-        results = [
-            {
-                "Id": query["Id"], "Label": query["Label"], "StatusCode": "Complete",
-                "Timestamps": [at for q, at, _ in page if q is query],
-                "Values": [value for q, _, value in page if q is query],
-            }
-            for query in request["MetricDataQueries"]
-        ]  # fmt: skip
-        more = {"NextToken": str(first + len(page))} if first + len(page) < len(flat) else {}
-        return {"MetricDataResults": results, **more}
-
-    def points(self, query: Any, request: Any) -> list[tuple[datetime, float]]:
-        """A point for each period of what is always published: 1 unit a second, 50 provisioned."""
-        period_s, name = query["MetricStat"]["Period"], query["MetricStat"]["Metric"]["MetricName"]
-        age_s = (self.now - request["StartTime"]).total_seconds()
-        finest = next((p for kept, p in ((15, 60), (63, 300), (455, 3_600)) if age_s < kept * 86_400), None)
-        if finest is None or period_s % finest or "Write" not in name or "Throttle" in name:
-            return []
-        step_s = 300 if name.startswith("Provisioned") else 60
-        value = 50.0 if step_s == 300 else float(period_s)
-        first_s = -(-int(request["StartTime"].timestamp()) // finest) * finest
-        last_s = min(request["EndTime"], self.now).timestamp()
-        return [
-            (datetime.fromtimestamp(at, UTC), value)
-            for at in range(first_s // period_s * period_s, int(last_s), max(period_s, step_s))
-        ]
+    period_s, name = stat["Period"], stat["Metric"]["MetricName"]
+    finest = next((p for days, p in ((15, 60), (63, 300), (455, 3_600)) if NOW - start < days * DAY), None)
+    if finest is None or period_s % finest or "Write" not in name or "Throttle" in name:
+        return []
+    step_s = 300 if name.startswith("Provisioned") else 60
+    value = 50.0 if step_s == 300 else float(period_s)
+    first_s = -(-int(start.timestamp()) // finest) * finest // period_s * period_s
+    return [
+        (datetime.fromtimestamp(at, UTC), value)
+        for at in range(first_s, int(end.timestamp()), max(period_s, step_s))
+    ]
 
 
 def consumption(found: Evidence) -> Any:
@@ -98,11 +66,9 @@ AGES = [
 @pytest.mark.parametrize(("age", "length", "period_s"), AGES)
 def test_a_window_is_answered_in_the_kept_period(age: timedelta, length: timedelta, period_s: int) -> None:
     start = NOW - age
-    aws = Kept(NOW, page_points=997)
-    found = collection.collect_table(
-        ORDERS, Window(start=start, end=start + length), client_factory=aws.factory, clock=NOW.timestamp,
-        sleep=lambda _: pytest.fail("nothing is to be waited for"),
-    )  # fmt: skip
+    aws = FakeAws(points=kept, table=PROVISIONED_ON, clock=FakeClock(NOW.timestamp()), page_points=997)
+    found = aws.collected(Window(start=start, end=start + length))
+    assert aws.waited == []
     series = consumption(found)
     assert series.period_s == period_s
     overlapping = -(-(start + length).timestamp() // period_s) - start.timestamp() // period_s
@@ -151,7 +117,7 @@ def test_an_impossible_window_is_refused(start: datetime, end: datetime, message
 
 def test_an_open_window_ends_now(monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes are published two minutes late, and nothing is waited for."""
-    aws = Kept(NOW - 2 * MINUTE)
+    aws = FakeAws(points=kept, table=PROVISIONED_ON, clock=FakeClock(NOW.timestamp()), delay_s=120)
     monkeypatch.setattr(collection, "boto3_clients", lambda **_of: aws.factory)
     request, now = EvidenceRequest(table="orders", last=30 * MINUTE), NOW + timedelta(seconds=20)
     found = evidence_for(request, clock=now.timestamp, progress=pytest.fail)
