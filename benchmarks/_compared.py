@@ -6,12 +6,12 @@ from random import Random
 
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.compare import judge
-from keyheat.regression.outcome import Gate, GateFinding, is_noisy
+from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.regression.suite import DEFAULT_GATES
 
 WRITES = "accepted_units_per_s.write"
 REPETITIONS = 5
-GATES: Sequence[Gate] = tuple(filter(is_noisy, DEFAULT_GATES))
+GATES: Sequence[Gate] = tuple(gate for gate in DEFAULT_GATES if gate.noisy)
 
 Runs = Mapping[str, Sequence[RunSummary]]  # by case
 Sides = tuple[Runs, Runs]

@@ -20,41 +20,31 @@ if TYPE_CHECKING:
     from keyheat.testing.failure import CheckFailed as CheckFailed
     from keyheat.testing.local import LocalDynamoDB as LocalDynamoDB
 
-__all__ = [
-    "CheckFailed",
-    "Finding",
-    "LocalDynamoDB",
-    "Run",
-    "__version__",
-    "assert_headroom",
-    "assert_label",
-    "assert_no_hot_partition",
-    "assert_no_throttles",
-    "assert_shards_suffice",
-    "assert_units_per_operation",
-    "load_run",
-]
-
 _MODULE_OF = {
     "CheckFailed": "testing.failure",
     "Finding": "runs.formats",
     "LocalDynamoDB": "testing.local",
     "Run": "runs.run",
+    "assert_headroom": "testing.checks",
+    "assert_label": "testing.checks",
+    "assert_no_hot_partition": "testing.checks",
+    "assert_no_throttles": "testing.checks",
+    "assert_shards_suffice": "testing.checks",
+    "assert_units_per_operation": "testing.checks",
     "load_run": "analysis.diagnosis",
 }
+__all__ = ["__version__", *_MODULE_OF]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("keyheat")
-    if name in __all__:
-        return getattr(import_module(f"keyheat.{_MODULE_OF.get(name, 'testing.checks')}"), name)
+    if name in _MODULE_OF:
+        return getattr(import_module(f"keyheat.{_MODULE_OF[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """List the public names."""
     return __all__

@@ -39,7 +39,6 @@ Resolve = Callable[[str], Iterable[str]]
 
 
 def addresses_of(host: str) -> set[str]:
-    """Resolve a name now."""
     try:
         return {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
     except (OSError, UnicodeError):
@@ -88,10 +87,10 @@ class UnknownEndpoint(ValueError):
     """A file names an endpoint that the command line does not; the message is for the user."""
 
     def __init__(self, file: str, url: str, option: str) -> None:
-        quoted = repr(url[:SHOWN_LETTERS])
         super().__init__(
-            f"{file} names the endpoint {quoted}, which is neither DynamoDB in AWS nor on this machine, and "
-            f"requests there are signed with your keys: if you know it, say {option} and its URL"
+            f"{file} names the endpoint {url[:SHOWN_LETTERS]!r}, which is neither DynamoDB in AWS nor on "
+            "this machine, and requests there are signed with your keys: if you know it, "
+            f"say {option} and its URL"
         )
         self.url = url
 
@@ -154,7 +153,10 @@ class Hosts:
 
         `links`: whether a link on another site may lead here.
         """
-        if not self.is_known(header("Host") or "") or not self._from_ours(header):
+        host, origin = header("Host") or "", header("Origin")
+        # Behind a proxy, the browser and the proxy may use different names of the server.
+        ours = {host.lower(), *map(str.lower, self.names)} - {""}
+        if not self.is_known(host) or (origin is not None and origin.lower().partition("://")[2] not in ours):
             return False
         elsewhere = header("Sec-Fetch-Site") in ("cross-site", "same-site")
         return not elsewhere or (links and header("Sec-Fetch-Mode") == "navigate")
@@ -163,14 +165,3 @@ class Hosts:
         """Whether a `Host` header has one of these names, this machine's, or an address."""
         name = hostname_of(host)
         return name == "localhost" or is_address(name) or name in map(str.lower, self.names)
-
-    def _from_ours(self, header: Asked) -> bool:
-        """Whether the request's page, if it has one, is the server's own.
-
-        Behind a proxy, the browser and the proxy may use different names.
-        """
-        origin = header("Origin")
-        if origin is None:
-            return True
-        hosts = {(header("Host") or "").lower(), *map(str.lower, self.names)}
-        return origin.lower().partition("://")[2] in hosts - {""}

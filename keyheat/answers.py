@@ -73,18 +73,19 @@ class _Telling:
 @contextmanager
 def waiting_for(url: str, what: str) -> Iterator[None]:
     """Say on stderr whose answer to `what` is waited for, once that takes longer than a moment."""
-    timer = Timer(WORD_AFTER_S, _tell_wait, (f"{urlsplit(url).netloc} to answer {what}",))
+
+    def tell() -> None:
+        with suppress(OSError):
+            text = f"keyheat: {WAITING} {urlsplit(url).netloc} to answer {what}"
+            print(plain(text), file=sys.stderr, flush=True)
+
+    timer = Timer(WORD_AFTER_S, tell)
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
-
-
-def _tell_wait(what: str) -> None:
-    with suppress(OSError):
-        print(plain(f"keyheat: {WAITING} {what}"), file=sys.stderr, flush=True)
 
 
 def member(operation: str, description: Mapping[str, Any], name: str) -> Any:

@@ -17,7 +17,6 @@ class Within(click.FloatRange):
     """A finite number in a range; click lets `nan` and infinity pass."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse the number. Ends the command if it is invalid or out of range."""
         number = float(super().convert(value, param, ctx))
         if not isfinite(number):
             self.fail(f"{value} is not a number.", param, ctx)
@@ -30,7 +29,6 @@ class TimeZone(click.ParamType[tzinfo]):
     name = "zone"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tzinfo:
-        """The zone by its offset or name."""
         if isinstance(value, tzinfo):
             return value
         try:
@@ -48,7 +46,6 @@ class TimeSpan(click.ParamType[timedelta]):
     def convert(
         self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """Raises `UsageError` with what is accepted."""
         if isinstance(value, timedelta):
             return value
         number, unit = value[:-1], {"m": "minutes", "h": "hours", "d": "days"}.get(value[-1:])
@@ -65,7 +62,6 @@ class NamedSeries(click.ParamType[tuple[str, str]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        """The file's name, and the series as a label."""
         file, equals, series = value.partition("=")
         if not (file and equals and series):
             self.fail(f"{value!r} is not such as w.json=WriteThrottleEvents/Sum/60/table", param, ctx)
@@ -140,5 +136,4 @@ def _flag(entry: "Field[Any]") -> str:
 
 
 def values_of(form: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name."""
     return {entry.name: getattr(form, entry.name) for entry in fields(form)}

@@ -51,5 +51,4 @@ class HeavyHitters(Generic[Name]):
         return 0.0 if weight is None else weight + self.taken
 
     def top(self, k: int) -> list[Name]:
-        """The `k` heaviest names, heaviest first."""
         return nsmallest(k, self.weights, key=lambda name: (-self.weights[name], name))

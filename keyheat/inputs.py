@@ -2,16 +2,24 @@
 
 A pipe never ends or never begins, a link may lead to a device, and a short file may unpack to a long one.
 Every reader of such a file opens it here; docs/files.md states the limits.
+
+TOML and JSON are parsed up to a length and a depth: the parsers recurse for each level, and TOML's memory
+grows by the square of a dotted key's parts. So a linear scan counts both first.
 """
 
 import errno
 import os
+import re
 import stat
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterable, Iterator
+import tomllib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterable, Iterator
 from io import BufferedReader
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
+
+import orjson
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,12 +30,9 @@ MOST_TEXT_BYTES: Final = 1 << 20
 PIECE_BYTES: Final = 1 << 16
 
 _NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # Windows has no named pipes in folders
-_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISSOCK, "a socket"),
-)
+_KINDS: Final = {
+    stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket",
+}  # fmt: skip
 
 
 class NotRead(OSError):
@@ -65,9 +70,7 @@ def read_file(path: Path, most_bytes: int) -> bytes:
 
 def lines_of(file: IO[str], most_characters: int) -> Iterator[str]:
     """Read the lines of an open text, one at a time. Raises `NotRead` for a longer line."""
-    number = 0
-    while line := file.readline(most_characters + 1):
-        number += 1
+    for number, line in enumerate(iter(lambda: file.readline(most_characters + 1), ""), start=1):
         if len(line) > most_characters:
             raise NotRead(
                 f"line {number:,} has more than {most_characters:,} characters, the most that is read"
@@ -102,8 +105,7 @@ def is_text(name: str) -> bool:
 
 
 def _check_kind(status: os.stat_result) -> None:
-    kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), None)
-    if kind is not None:
+    if (kind := _KINDS.get(stat.S_IFMT(status.st_mode))) is not None:
         raise NotRead(f"it is {kind}, and only regular files are read; save its content to a file first")
 
 
@@ -145,3 +147,83 @@ def check_words(batches: Iterable["pa.RecordBatch"], most_bytes: int = MOST_PARQ
     size = sum(pc.sum(pc.binary_length(each.dictionary).take(each.indices)).as_py() or 0 for each in words)
     if size > most_bytes:
         raise NotRead(f"its words unpack to {size:,} bytes; at most {most_bytes:,} are read")
+
+
+MOST_DEPTH: Final = 64
+MOST_TOML_DEPTH: Final = 16
+MOST_KEY_PARTS: Final = 16
+
+_STEPS: Final = {ord(sign): 1 if sign in "[{" else -1 for sign in "[{]}"}
+_NO_BRACKET: Final = bytes(sign for sign in range(256) if sign not in b'"[]{}')
+# Strings that are not ended go on to where TOML says so: to the end of their line, or of the text.
+_TOML_STRINGS: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?(?:"{3,5}|\Z)'
+    r"|'''.*?(?:'{3,5}|\Z)"
+    r'|"(?:\\.|[^"\\\n])*"?'
+    r"|'[^'\n]*'?|#[^\n]*",
+    re.DOTALL,
+)
+_NO_KEY: Final = re.compile(r"[^\w.\-]+")
+
+
+class NotAccepted(ValueError):
+    """Text that is invalid, too long or too deep; the message tells which."""
+
+
+def text_of(path: Path) -> str:
+    """Read a text file. Raises `NotAccepted`, and `OSError` if it cannot be read."""
+    return _decoded(read_file(path, MOST_TEXT_BYTES)).replace("\r\n", "\n")
+
+
+def unmarked(body: bytes) -> bytes:
+    """Convert text with a byte order mark to UTF-8 without it. Raises `NotAccepted`."""
+    marked = body.startswith((BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE))
+    return _decoded(body).encode() if marked else body
+
+
+def _decoded(body: bytes) -> str:
+    encoding = encoding_of(body)
+    try:
+        return body.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise NotAccepted(f"not {encoding.removesuffix('-sig').upper()} text") from error
+
+
+def parsed_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises `NotAccepted`."""
+    # A string may be part of a key; a comment is not.
+    bare = _TOML_STRINGS.sub(lambda match: "" if match[0].startswith("#") else "x", text)
+    _check_depth(bare.encode(errors="replace"), MOST_TOML_DEPTH)
+    words = _NO_KEY.split(bare.replace(" ", "").replace("\t", ""))
+    if (parts := 1 + max(word.count(".") for word in words)) > MOST_KEY_PARTS:
+        raise NotAccepted(f"a key has {parts:,} parts with dots between, at most {MOST_KEY_PARTS} are read")
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # a number with too many digits is no TOMLDecodeError
+        raise NotAccepted(f"not TOML: {error}") from error
+
+
+def parsed_json(body: bytes) -> Any:
+    """Parse JSON, also in UTF-16 with a byte order mark. Raises `NotAccepted`."""
+    body = unmarked(body)
+    _check_depth(_outside_strings(body), MOST_DEPTH)
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise NotAccepted(f"not whole JSON: {error}") from error
+
+
+def _outside_strings(body: bytes) -> bytes:
+    """Keep only the brackets of JSON that are not in a string."""
+    if b"\\" in body:
+        body = re.sub(rb"\\.", b"", body, flags=re.DOTALL)
+    signs = body.translate(None, _NO_BRACKET).replace(b'""', b"")  # empty strings
+    return re.sub(rb'"[^"]*"?', b"", signs)
+
+
+def _check_depth(text: bytes, most: int) -> None:
+    """Raise `NotAccepted` if brackets are nested deeper."""
+    brackets = text.translate(None, _NO_BRACKET + b'"')
+    depth = max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+    if depth > most:
+        raise NotAccepted(f"too deep: {depth:,} brackets within each other, at most {most} are read")

@@ -10,7 +10,7 @@ import pkgutil
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from io import TextIOWrapper
@@ -62,7 +62,6 @@ _MASKS: Final = (
 )
 
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
@@ -83,7 +82,11 @@ def as_cell(text: str) -> str:
 
     https://owasp.org/www-community/attacks/CSV_Injection
     """
-    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+    return (
+        f"'{text}"
+        if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(text)
+        else text
+    )
 
 
 def plain_json(body: bytes, encoding: str = "utf-8") -> str:
@@ -151,17 +154,11 @@ def mask_logs() -> None:
 
     A filter sees the records of its own logger only, not those of loggers below it.
     """
-    for module in _sdk_modules():
-        logging.getLogger(module).addFilter(_mask_record)
-
-
-def _sdk_modules() -> Iterator[str]:
-    """Names of the SDK's modules, each with its own logger; imports none."""
     for package in SDKS:
         spec = find_spec(package)
-        yield package
-        for path in (spec.submodule_search_locations or ()) if spec else ():
-            yield from (module.name for module in pkgutil.iter_modules([path], f"{package}."))
+        paths = (spec.submodule_search_locations or ()) if spec else ()
+        for name in (package, *(module.name for module in pkgutil.iter_modules(paths, f"{package}."))):
+            logging.getLogger(name).addFilter(_mask_record)
 
 
 def _mask_record(record: logging.LogRecord) -> bool:

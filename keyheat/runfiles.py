@@ -24,8 +24,7 @@ from typing import IO, Any
 
 import orjson
 
-from keyheat import bounds
-from keyheat.inputs import read_file
+from keyheat import inputs
 
 RUN = "keyheat.run/1"
 SECONDS = "keyheat.seconds/1"
@@ -133,8 +132,8 @@ def parsed_json(path: Path) -> object:
     if (values := rows + body.count(b",")) > MOST_VALUES:
         raise FileProblem(f"{path} has some {values:,} values; at most {MOST_VALUES:,} are read: {SHORTER}")
     try:
-        return bounds.parsed_json(body)
-    except bounds.NotAccepted as error:
+        return inputs.parsed_json(body)
+    except inputs.NotAccepted as error:
         raise FileProblem(f"{path} is {error}; make it again or restore it") from error
 
 
@@ -149,7 +148,7 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
 def bytes_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """Read a regular file of limited length. Raises `FileProblem`."""
     try:
-        return read_file(path, most_bytes)
+        return inputs.read_file(path, most_bytes)
     except FileNotFoundError as error:
         # Hint once, for the file that is read first.
         hint = ""

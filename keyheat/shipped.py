@@ -1,9 +1,11 @@
-"""Files that Keyheat ships beside its code, and optional dependencies."""
+"""Files that Keyheat ships beside its code, optional dependencies, and Python files by their path."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 PACKAGE: Final = Path(__file__).resolve().parent
@@ -56,3 +58,16 @@ def sentence(error: ImportError) -> str | None:
 
 def _missing_text(module: str, extra: str) -> str:
     return f"this needs {module}, which is not installed: pip install 'keyheat[{extra}]'"
+
+
+def import_file(path: Path, name: str, *, inside: Sequence[str] | None = None) -> ModuleType:
+    """Import a file under a name; `inside`: folders of its submodules. Raises whatever the file raises."""
+    spec = spec_from_file_location(name, path, submodule_search_locations=list(inside) if inside else None)
+    assert spec is not None and spec.loader is not None, "a Python file has a loader"  # noqa: PT018
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

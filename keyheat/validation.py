@@ -1,6 +1,7 @@
 """Validate content from outside: report every error at once, each with its path."""
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from keyheat.bounds import NotAccepted, parsed_toml, text_of
+from keyheat.inputs import NotAccepted, parsed_toml, text_of
 from keyheat.runfiles import FileProblem
 from keyheat.words import TOGETHER
 
@@ -93,7 +94,8 @@ def checked(path: Path, model: type[Model], content: object) -> Model:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise FileProblem(f"{path}: {listed(mistakes(error), _more(error))}") from error
+        more = sum(item["ctx"]["count"] for item in error.errors() if item["type"] == MORE)
+        raise FileProblem(f"{path}: {listed(mistakes(error), more)}") from error
 
 
 def table_in(content: object) -> object:
@@ -153,41 +155,31 @@ def mistakes_of_the_rest(
         new = {_in_file(item["loc"]) for item in error.errors()} - gone
         gone |= new
         for place in sorted(new, key=len, reverse=True):
-            _leave_out(rest, place)
+            part: Any = rest
+            with suppress(KeyError, IndexError, TypeError):
+                for step in place[:-1]:
+                    part = part[step]
+                if isinstance(part, dict):  # of a list nothing is taken out: its places are numbered
+                    part.pop(place[-1] if place else None, None)
         try:
             model.model_validate(rest)
             break
         except ValidationError as found:
             error = found
-        lines += [
-            _line(item, patterns, model)
-            for item in error.errors()
-            if item["type"] != "missing" and not _follows(_in_file(item["loc"]), gone, deciding)
-        ]
+        # A mistake may only be there because other fields were left out.
+        around = {each[:-1] for each in gone}
+        within = {each[:-1] if each[-1:] and each[-1] in deciding else each for each in gone}
+        for item in error.errors():
+            place = _in_file(item["loc"])
+            follows = place in around or any(place[: len(each)] == each for each in within)
+            if item["type"] != "missing" and not follows:
+                lines.append(_line(item, patterns, model))
     return list(dict.fromkeys(lines))
-
-
-def _follows(place: Place, gone: Collection[Place], deciding: Collection[str]) -> bool:
-    """Whether a mistake may only be there because other fields were left out."""
-    within = {each[:-1] if each[-1:] and each[-1] in deciding else each for each in gone}
-    around = {each[:-1] for each in gone}
-    return place in around or any(place[: len(each)] == each for each in within)
 
 
 def _in_file(location: Iterable[int | str]) -> Place:
     """The place of a mistake; `<part>` only tells kinds apart, `[key]` is the name of a value."""
     return tuple(step for step in location if not str(step).startswith(("<", "[")))
-
-
-def _leave_out(raw: Any, place: Place) -> None:
-    """Take a value out of its part; of a list none, whose places are numbered."""
-    for step in place[:-1]:
-        try:
-            raw = raw[step]
-        except (KeyError, IndexError, TypeError):
-            return
-    if isinstance(raw, dict) and place:
-        raw.pop(place[-1], None)
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
@@ -239,10 +231,6 @@ def _moved(error: ValidationError, by: int) -> list[InitErrorDetails]:
         )
         for item in error.errors()[:MOST_SHOWN]
     ]
-
-
-def _more(error: ValidationError) -> int:
-    return sum(item["ctx"]["count"] for item in error.errors() if item["type"] == MORE)
 
 
 def path_of(location: Iterable[int | str]) -> str:

@@ -28,7 +28,6 @@ class Direction(StrEnum):
 
     @property
     def unit(self) -> str:
-        """The capacity unit: RCU or WCU."""
         return "RCU" if self is Direction.READ else "WCU"
 
 
@@ -224,7 +223,6 @@ def capital(text: str) -> str:
 
 
 def capital_first(text: str) -> str:
-    """Capitalize the first letter."""
     return text[:1].upper() + text[1:]
 
 

@@ -55,7 +55,6 @@ class Trial:
 
 
 def load_defects(path: Path = DEFECTS) -> list[Defect]:
-    """All defects, in the order of the file."""
     entries: Mapping[str, Mapping[str, str]] = tomllib.loads(path.read_text())
     return [_defect(name, entry) for name, entry in entries.items()]
 

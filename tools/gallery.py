@@ -25,9 +25,9 @@ from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.run.view import LiveView
 from keyheat.plan.prices import Billing, load_prices
-from keyheat.regression.outcome import SessionOutcome
 from keyheat.runfiles import REPORT
 from keyheat.runs.plausibility import read_evidence
+from keyheat.show.answer import Answer
 from keyheat.show.compare import write_comparison
 from keyheat.show.diagnosis import page_of
 from keyheat.show.fix import fix_answer, fix_figure
@@ -38,14 +38,14 @@ from keyheat.show.report import report_answer, write_report
 from keyheat.show.survey import SurveyedRegion, survey_answer
 from tests.browsing import ARGUMENTS, CHROMIUM, PATIENCE_MS
 from tests.made_runs import load_evidence, summary
-from tests.make import START, a_run
+from tests.make import a_run
 from tests.pages.made_answers import made_answers, made_fix
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
 from tools.samples.cases import CASES
 from tools.samples.make import make_run
+from tools.trial.answer import answer_of
 from tools.trial.judgement import judged
-from tools.trial.page import write_page
 
 SCENARIOS: Final = Path(__file__).parents[1] / "configs" / "scenarios"
 STATIC: Final = Path(__file__).parents[1] / "keyheat" / "load" / "run" / "static"
@@ -62,41 +62,24 @@ WIDTHS: Final[Mapping[int, tuple[Scheme, ...]]] = {
 SIMULATED: Final = ("country-index", "on-demand-switch")
 """Scenarios whose reports have what no made-up run has: an index of its own, and partitions that split."""
 
-MakePage = Callable[[Path, Mapping[str, Path]], Path]
+Runs = Mapping[str, Path]
+"""The made-up runs by name."""
 
 
-def _report(name: str) -> MakePage:
-    return lambda folder, runs: write_report(runs[name], AT)
+def _simulated(name: str, folder: Path) -> Path:
+    code = keyheat(["simulate", name, "--out", str(folder / name), "--quiet"])
+    assert code in (0, 1), f"keyheat simulate {name} ended with {code}"
+    return folder / name / REPORT
 
 
-def _simulated(name: str) -> MakePage:
-    def make(folder: Path, runs: Mapping[str, Path]) -> Path:
-        code = keyheat(["simulate", name, "--out", str(folder / name), "--quiet"])
-        assert code in (0, 1), f"keyheat simulate {name} ended with {code}"
-        return folder / name / REPORT
-
-    return make
+def _compare(folder: Path, runs: Runs) -> Path:
+    write_comparison(folder / "compare.html", list(runs.values()), AT)
+    return folder / "compare.html"
 
 
-def _evidence(folder: Path, runs: Mapping[str, Path]) -> Path:
-    path = folder / "evidence.html"
-    return save(path, html_of(report_answer(load_evidence(runs["hotkey"] / "evidence.json")), AT))
-
-
-def _compare(folder: Path, runs: Mapping[str, Path]) -> Path:
-    path = folder / "compare.html"
-    write_comparison(path, list(runs.values()), AT)
-    return path
-
-
-def _whatif(question: str) -> MakePage:
-    return lambda folder, runs: save(folder / f"{question}.html", html_of(made_answers()[question], AT))
-
-
-def _fix(folder: Path, runs: Mapping[str, Path]) -> Path:
+def _fix(folder: Path, runs: Runs) -> Answer:
     fix = made_fix(runs["hotkey"], runs["sharded"])
-    answer = replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
-    return save(folder / "fix.html", html_of(answer, AT))
+    return replace(fix_answer(fix), figures=tuple(fix_figure(fix.sides)))
 
 
 def _diagnosed() -> DiagnosedTable:
@@ -104,39 +87,30 @@ def _diagnosed() -> DiagnosedTable:
     return diagnosed_alone(evidence, "eu-west-1", Billing(load_prices()))
 
 
-def _diagnosis(folder: Path, runs: Mapping[str, Path]) -> Path:
-    return save(folder / "diagnosis.html", page_of(_diagnosed(), AT))
-
-
-def _survey(folder: Path, runs: Mapping[str, Path]) -> Path:
+def _survey(folder: Path, runs: Runs) -> Answer:
     diagnosed = _diagnosed()
     window = diagnosed.evidence.window
     throttled = SurveyedTable(diagnosed.table.name, throttles={window.start: 800.0})
     survey = Survey(window=window, tables=(throttled, SurveyedTable("sessions")), period_s=300)
     region = SurveyedRegion(region="eu-west-1", survey=survey, diagnosed=((diagnosed, "diagnosis.html"),))
-    return save(folder / "survey.html", html_of(survey_answer([region], window, up_to_now=False), AT))
+    return survey_answer([region], window, up_to_now=False)
 
 
-def _runs(folder: Path, runs: Mapping[str, Path]) -> Path:
+def _runs(folder: Path, runs: Runs) -> Answer:
     place = folder / "many"
     for hour in range(24):
         a_run(place / f"a-{hour}", summary("alpha", hours=hour, accepted=1_000.0 if hour < 18 else 700.0))
         a_run(place / f"b-{hour}", summary("beta", hours=hour, constraint="none", share=0.0))
     found, problems = find_runs([place])
-    path = folder / "runs.html"
-    return save(path, html_of(runs_answer(found, problems, [place], folder), START))
+    return runs_answer(found, problems, [place], folder)
 
 
-def _regression(name: str, outcome: SessionOutcome) -> MakePage:
-    return lambda folder, runs: save(folder / f"{name}.html", html_of(outcome_answer(outcome, folder), AT))
-
-
-def _trial(folder: Path, runs: Mapping[str, Path]) -> Path:
+def _trial(folder: Path, runs: Runs) -> Answer:
     trial = trial_of(observed(["hot-key", "burst-spent"]))
-    return write_page(folder / "trial.html", trial, judged(trial.scenarios), AT)
+    return answer_of(trial, judged(trial.scenarios))
 
 
-def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
+def _live(folder: Path, runs: Runs) -> Path:
     """The live page with everything inside, and an answer to what it asks for each second."""
     record, began, seconds = Record(), int(AT.timestamp()), 90
     for at, number in product(range(began, began + seconds), range(12)):
@@ -167,28 +141,44 @@ def _live(folder: Path, runs: Mapping[str, Path]) -> Path:
     return path
 
 
-MADE_UP: Final[Mapping[str, MakePage]] = {
-    **{f"run-{case.name}": _report(case.name) for case in CASES},
-    "evidence": _evidence,
-    "diagnosis": _diagnosis,
+ANSWERS: Final[Mapping[str, Callable[[Path, Runs], Answer]]] = {
+    "evidence": lambda folder, runs: report_answer(load_evidence(runs["hotkey"] / "evidence.json")),
     "survey": _survey,
-    "compare": _compare,
     "fix": _fix,
-    **{f"whatif-{question}": _whatif(question) for question in ("shards", "capacity", "load", "retries")},
-    "regression-good": _regression("good", GOOD),
-    "regression-worse": _regression("worse", REGRESSED),
+    **{
+        f"whatif-{question}": lambda folder, runs, name=question: made_answers()[name]
+        for question in ("shards", "capacity", "load", "retries")
+    },
+    "regression-good": lambda folder, runs: outcome_answer(GOOD, folder),
+    "regression-worse": lambda folder, runs: outcome_answer(REGRESSED, folder),
     "runs": _runs,
-    "live": _live,
     "trial": _trial,
 }
-"""Pages by name, and how each is made in a folder, of the made-up runs by name."""
-PAGES: Final[Mapping[str, MakePage]] = {**MADE_UP, **{f"run-{name}": _simulated(name) for name in SIMULATED}}
+"""Answers by name, and how each is made of the made-up runs."""
+MADE_UP: Final[Mapping[str, Callable[[Path, Runs], Path]]] = {
+    **{
+        f"run-{case.name}": lambda folder, runs, name=case.name: write_report(runs[name], AT)
+        for case in CASES
+    },
+    **{
+        name: lambda folder, runs, name=name, make=make: save(
+            folder / f"{name}.html", html_of(make(folder, runs), AT)
+        )
+        for name, make in ANSWERS.items()
+    },
+    "diagnosis": lambda folder, runs: save(folder / "diagnosis.html", page_of(_diagnosed(), AT)),
+    "compare": _compare,
+    "live": _live,
+}
+"""Pages by name, and how each is made in a folder."""
+PAGES: Final = {
+    **MADE_UP,
+    **{f"run-{name}": lambda folder, runs, name=name: _simulated(name, folder) for name in SIMULATED},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """One picture: of which page, how wide, and in which colours."""
-
     page: str
     width_px: int
     scheme: Scheme
@@ -199,7 +189,6 @@ class Shot:
 
 
 def shots_of(pages: Iterable[str]) -> list[Shot]:
-    """Every picture of some pages, in the order of the pages."""
     return [
         Shot(page, width, scheme) for page in pages for width, schemes in WIDTHS.items() for scheme in schemes
     ]
@@ -233,7 +222,6 @@ def take(browser: Any, page: Path, shots: Iterable[Shot], folder: Path) -> None:
 
 
 def index_of(shots: Iterable[Shot], pages: Mapping[str, Path], folder: Path) -> str:
-    """A page with all pictures, a row for each page."""
     rows = []
     for name, mine in groupby(shots, key=lambda shot: shot.page):
         link = escape(pages[name].relative_to(folder).as_posix())

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.regression.outcome import LEAST_EFFECTS
-from keyheat.runs.frames import FRAMES
+from keyheat.runs.parquet import FRAMES
 from tools.accuracy.score import LEFT
 from tools.accuracy.tally import CONSTRAINTS, SURE
 
@@ -23,7 +23,6 @@ MARKED: Final = r"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end of {name} -->)"
 
 
 def measures() -> str:
-    """What suites compare."""
     rows = (
         (f"`{name}`", one.unit, one.kind, one.better,
          f"{LEAST_EFFECTS[name]:g}" if one.kind == "statistical" else "", one.says)
@@ -33,7 +32,6 @@ def measures() -> str:
 
 
 def accuracy() -> str:
-    """The scores of data/accuracy.json."""
     result = json.loads((DATA / "accuracy.json").read_text(encoding="utf-8"))
     grades: Mapping[str, Any] = result["grades"]
     scores = (
@@ -59,7 +57,6 @@ def accuracy() -> str:
 
 
 def fidelity() -> str:
-    """The counts and the misses of data/fidelity.csv."""
     with (DATA / "fidelity.csv").open(encoding="utf-8", newline="") as file:
         every = list(csv.DictReader(file))
     rows = [row for row in every if row["verdict"] != "not modelled"]
@@ -103,7 +100,6 @@ BLOCKS: Final[Mapping[str, tuple[str, Callable[[], str]]]] = {
 
 
 def block_of(name: str) -> str:
-    """Return a block as it stands on its page."""
     page, _make = BLOCKS[name]
     match = re.search(MARKED.format(name=name), (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     if match is None:

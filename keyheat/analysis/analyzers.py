@@ -28,11 +28,10 @@ from pydantic import BaseModel, ValidationError
 
 from keyheat.analysis.rules import Thresholds
 from keyheat.masking import masked
-from keyheat.modules import import_file
 from keyheat.runs.formats import Finding, GeneratorFacts, Label
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.runs.run import Run
-from keyheat.shipped import shipped
+from keyheat.shipped import import_file, shipped
 from keyheat.validation import mistakes
 
 FUNCTION: Final = "analyze"

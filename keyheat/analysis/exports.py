@@ -10,7 +10,7 @@ import pandas as pd
 from keyheat.analysis.diagnosis import load_run
 from keyheat.masking import as_cell
 from keyheat.runfiles import FILES, PARTITIONS, check_no_link, write_atomically
-from keyheat.runs.frames import FRAMES
+from keyheat.runs.parquet import FRAMES
 from keyheat.runs.run import read_partitions
 
 

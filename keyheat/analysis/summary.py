@@ -14,7 +14,7 @@ from keyheat.addresses import in_aws
 from keyheat.analysis.measurement import measures_of
 from keyheat.analysis.measures import CAPACITY_USED, Absence
 from keyheat.analysis.verdict import groups
-from keyheat.bounds import parsed_json
+from keyheat.inputs import parsed_json
 from keyheat.masking import masked
 from keyheat.runfiles import CannotWrite, FileProblem
 from keyheat.runs.formats import BEYOND, Confidence, Diagnosis, read_diagnosis

@@ -130,7 +130,7 @@ def _write(
 
     Nothing is written that the next verb refuses.
     """
-    from keyheat.bounds import parsed_toml
+    from keyheat.inputs import parsed_toml
     from keyheat.plan.plan import differences_of_replay
     from keyheat.runfiles import write_text
     from keyheat.scenario.scenario import scenario_from_dict

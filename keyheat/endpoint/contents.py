@@ -28,7 +28,6 @@ from typing import Any, Final
 
 import orjson
 
-from keyheat.bounds import parsed_json, unmarked
 from keyheat.endpoint.errors import ServiceError
 from keyheat.endpoint.itemkeys import check_index_keys, checked_item_key
 from keyheat.endpoint.items.capacity import check_size
@@ -40,7 +39,7 @@ from keyheat.endpoint.tables.catalog import Catalog, Table, region_in
 from keyheat.endpoint.tables.create import create_table
 from keyheat.endpoint.tables.describe import describe
 from keyheat.endpoint.values import check_item
-from keyheat.inputs import read_file
+from keyheat.inputs import parsed_json, read_file, unmarked
 from keyheat.validation import suggest, table_in
 
 FORMAT: Final = "keyheat.snapshot/1"

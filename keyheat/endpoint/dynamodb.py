@@ -118,12 +118,12 @@ class Operation:
 
 def operations(control: Mapping[str, Handler], data: Mapping[str, Handler]) -> dict[bytes, Operation]:
     """Operations by the value of `X-Amz-Target` that names them."""
-    found = {TARGET + name.encode(): Operation(name, handler) for name, handler in control.items()}
+    by_target = {TARGET + name.encode(): Operation(name, handler) for name, handler in control.items()}
     for name, handler in data.items():
-        found[TARGET + name.encode()] = Operation(name, handler, on_items=True, plain=name in PLAIN)
+        by_target[TARGET + name.encode()] = Operation(name, handler, on_items=True, plain=name in PLAIN)
     for name, handler in STREAMS.items():
-        found[STREAMS_TARGET + name.encode()] = Operation(name, handler, "dynamodbstreams")
-    return found
+        by_target[STREAMS_TARGET + name.encode()] = Operation(name, handler, "dynamodbstreams")
+    return by_target
 
 
 def _tables_of(operation: str, request: dict[str, Any]) -> Iterable[str]:

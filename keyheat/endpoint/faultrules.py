@@ -27,9 +27,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from keyheat.bounds import NotAccepted, parsed_toml, text_of
 from keyheat.endpoint.dynamodb import CONTROL, DATA
 from keyheat.endpoint.stream_operations import STREAMS
+from keyheat.inputs import NotAccepted, parsed_toml, text_of
 from keyheat.model.resources import REASONS, Cause, parse_reason
 from keyheat.validation import listed, mistakes, suggest
 from keyheat.words import TOGETHER, Direction

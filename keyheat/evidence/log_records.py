@@ -15,9 +15,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat import bounds
 from keyheat.evidence.series import NoZone, parse_time
-from keyheat.inputs import NotRead, encoding_of, lines_of, open_file
+from keyheat.inputs import NotAccepted, NotRead, encoding_of, lines_of, open_file, parsed_json
 from keyheat.runfiles import FileProblem
 
 MOST_BYTES: Final = 4 << 30
@@ -73,7 +72,7 @@ def log_records(path: Path, zone: tzinfo | None) -> Iterator[LogRecord]:
             yield from _records(io.BufferedReader(gzip.GzipFile(fileobj=file)) if packed else file, zone)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise FileProblem(f"{path} is compressed by gzip, and damaged or cut off ({error})") from error
-    except (bounds.NotAccepted, csv.Error) as error:
+    except (NotAccepted, csv.Error) as error:
         raise FileProblem(f"{path} is {error}") from error
     except OSError as error:
         raise FileProblem(f"cannot read {path}: {error.strerror or error}") from error
@@ -84,13 +83,13 @@ def _records(file: "io.BufferedReader[Any]", zone: tzinfo | None) -> Iterator[Lo
     encoding = encoding_of(head)
     text = head.decode(encoding, "replace")
     if text.count("\ufffd") > MOST_UNREADABLE * len(text):
-        raise bounds.NotAccepted("not a log: it is not text")
+        raise NotAccepted("not a log: it is not text")
     first = next((line for line in text.splitlines() if line.strip()), "")
     if _is_document(first):
         body = file.read(MOST_DOCUMENT + 1)
         if len(body) > MOST_DOCUMENT:
             raise NotRead(f"it has more than {MOST_DOCUMENT:,} bytes of JSON; export a shorter time")
-        yield from _parse_export(bounds.parsed_json(body), zone)
+        yield from _parse_export(parsed_json(body), zone)
         return
     lines = _lines(file, encoding)
     if "@message" in first and "@timestamp" in first and not first.startswith("{"):
@@ -138,7 +137,7 @@ def _parse_export(content: Any, zone: tzinfo | None) -> Iterator[LogRecord]:
     """Events of filter-log-events, get-log-events and get-query-results, or a list of objects."""
     events = content if isinstance(content, list) else content.get("events", content.get("results", ()))
     if not isinstance(events, list):
-        raise bounds.NotAccepted("JSON without a list of events: this is not output of `aws logs`")
+        raise NotAccepted("JSON without a list of events: this is not output of `aws logs`")
     grouped = _Grouped(zone)
     for event in events:
         if isinstance(event, list):  # of get-query-results: a list of fields

@@ -15,7 +15,6 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from keyheat import bounds
 from keyheat.evidence.series import (
     FileSeries,
     MetricAnswer,
@@ -26,6 +25,7 @@ from keyheat.evidence.series import (
     is_rate,
     parse_time,
 )
+from keyheat.inputs import unmarked
 from keyheat.runfiles import FileProblem, bytes_of, parsed_json
 from keyheat.runs import metrics
 from keyheat.runs.metrics import SeriesKey, split_label
@@ -340,7 +340,7 @@ def _content_of(path: Path) -> Any:
     """Parse JSON, or the rows of CSV."""
     hint = "; the AWS CLI prints JSON with --output json" if path.suffix.lower() == ".json" else ""
     try:
-        body = bounds.unmarked(bytes_of(path, MOST_CSV_BYTES)) if not hint else b"{"
+        body = unmarked(bytes_of(path, MOST_CSV_BYTES)) if not hint else b"{"
         if body.lstrip()[:1] in (b"{", b"["):
             return parsed_json(path)
         text = body.decode("utf-8", "replace")

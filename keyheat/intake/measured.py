@@ -170,11 +170,11 @@ def measure_traffic(
 
 def _counts(fetch: Fetch, keys: Sequence[Key], start: datetime, end: datetime, period_s: int) -> Counts:
     """Counts by period start; metrics without values are left out. Raises `NotTaken`."""
-    wanted = [
+    series = [
         SeriesKey(metric=name, statistic=_statistic(name), period_s=period_s, operation=of, index=index)
         for name, of, index in keys
     ]
-    answer = fetch(wanted, start, end)
+    answer = fetch(series, start, end)
     if answer.failure:
         needs = ". --from-metrics needs cloudwatch:GetMetricData" if answer.failure == "refused" else ""
         raise NotTaken("; ".join(answer.problems) + needs)

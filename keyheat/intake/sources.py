@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from keyheat.bounds import MOST_DEPTH, NotAccepted, parsed_json, text_of
+from keyheat.inputs import MOST_DEPTH, NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, read_template
 from keyheat.intake.description import check_name, checked_properties
 from keyheat.intake.scaling import SIDES, TRACKING, Side, bounds_of, parse_policy

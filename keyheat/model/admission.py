@@ -25,7 +25,7 @@ from keyheat.model.behaviour import Behaviour
 from keyheat.model.bucket import Backlog, Bucket, TokenBucket
 from keyheat.model.meter import LaneMeter
 from keyheat.model.minutes import CapacitySetting, ResourceMinutes
-from keyheat.model.nodes import Caller, MaximumBucket, provisioned_bucket
+from keyheat.model.nodes import MaximumBucket, Surroundings, provisioned_bucket
 from keyheat.model.partitions import (
     Partition,
     PartitionKind,
@@ -111,17 +111,6 @@ class Lane:
     def spend(self, units: float, now_s: float) -> None:
         for gate in self.gates:
             gate.bucket.take(units, now_s)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What all resources of one table share."""
-
-    behaviour: Behaviour
-    scale: float
-    rng: Random
-    account: dict[Direction, TokenBucket]
-    caller: Caller
 
 
 @dataclass(slots=True)
@@ -218,15 +207,7 @@ class ResourceModel:
         behaviour, scale = around.behaviour, around.scale
         buffered = self.index is not None and direction is Direction.WRITE
         if not self.on_demand and not buffered:
-            return provisioned_bucket(
-                kept,
-                rate,
-                behaviour=behaviour,
-                scale=scale,
-                caller=around.caller,
-                rng=around.rng,
-                now_s=now_s,
-            )
+            return provisioned_bucket(kept, rate, around, now_s)
         depth = behaviour.saved_units(rate, index_writes=buffered, on_demand=self.on_demand)
         rate, depth = rate * scale, depth * scale
         if kept is not None:

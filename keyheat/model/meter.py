@@ -131,7 +131,9 @@ class LaneMeter:
 
     def consumed_by_minute(self) -> dict[int, MinuteTally]:
         """Consumed units of every minute with requests, the open second included."""
-        return _with_open(self.consumed, self.open.start_s, MinuteTally(*_values(self.open)))
+        second = self.open
+        tally = MinuteTally(second.sum, second.count, second.minimum, second.maximum)
+        return _with_open(self.consumed, second.start_s, tally)
 
     def throttles_by_minute(self) -> dict[Cause, dict[int, MinuteTally]]:
         """Throttle events of every minute that has any, by cause, the open second included."""
@@ -146,29 +148,22 @@ class LaneMeter:
         }
 
     def _next(self, now_s: float) -> MeterSecond:
-        self._fold()
-        start_s = int(now_s // 1)
-        self.open = MeterSecond(start_s)
-        self.next_s = start_s + 1.0
-        self.seconds.append(self.open)
-        return self.open
-
-    def _fold(self) -> None:
         second = self.open
         minute = second.start_s // limits.MINUTE_S
         if second.count:
             self.consumed.of(minute).merge(second)
         for cause, count in second.refused.items():
             self.throttles.setdefault(cause, MinuteTallies()).of(minute).merge(events(count))
+        start_s = int(now_s // 1)
+        self.open = MeterSecond(start_s)
+        self.next_s = start_s + 1.0
+        self.seconds.append(self.open)
+        return self.open
 
 
 def events(count: int) -> MinuteTally:
     """A tally of `count` events: each is a sample of 1."""
     return MinuteTally(float(count), count, 1.0, 1.0) if count else MinuteTally()
-
-
-def _values(second: MeterSecond) -> tuple[float, int, float, float]:
-    return second.sum, second.count, second.minimum, second.maximum
 
 
 def _with_open(track: MinuteTallies, second_s: int, open_tally: MinuteTally) -> dict[int, MinuteTally]:

@@ -165,44 +165,40 @@ def _consumed(meter: LaneMeter, minutes: range) -> tuple[Datapoint, ...]:
     )
     tallies = meter.consumed_by_minute()
     idle = MinuteTally(0.0, 1, 0.0, 0.0)
-    return tuple(_point(minute, tallies.get(minute, idle)) for minute in alive)
+    return tuple(_point(minute * limits.MINUTE_S, tallies.get(minute, idle)) for minute in alive)
 
 
 def _setting_series(records: Iterable[ResourceMinutes], table: str, minutes: range) -> Iterator[MetricSeries]:
     for record in records:
         for direction in Direction:
-            side = direction.title()
-            provisioned = [(s.at_s, _side(s.provisioned, direction)) for s in record.settings]
-            maximum = [(s.at_s, _side(s.max_on_demand, direction)) for s in record.settings]
-            for metric, history in (
-                (f"Provisioned{side}CapacityUnits", provisioned),
-                (f"OnDemandMax{side}RequestUnits", maximum),
-            ):
-                points = _setting_points(history, minutes)
+            pairs = {
+                f"Provisioned{direction.title()}CapacityUnits": [s.provisioned for s in record.settings],
+                f"OnDemandMax{direction.title()}RequestUnits": [s.max_on_demand for s in record.settings],
+            }
+            for metric, history in pairs.items():
+                values = [None if pair is None else pair.of(direction) for pair in history]
+                points = _setting_points([s.at_s for s in record.settings], values, minutes)
                 yield MetricSeries(
                     metric, COUNT, _resource(table, record.index), limits.SETTING_PERIOD_S, points
                 )
 
 
-def _side(pair: Capacity | None, direction: Direction) -> float | None:
-    return None if pair is None else pair.of(direction)
-
-
-def _setting_points(history: list[tuple[float, float | None]], minutes: range) -> tuple[Datapoint, ...]:
+def _setting_points(
+    changes_s: list[float], values: list[float | None], minutes: range
+) -> tuple[Datapoint, ...]:
     """One point per five minutes, with every value that was in force at some time in them as a sample."""
     period = limits.SETTING_PERIOD_S
     first_s = -(-minutes.start * limits.MINUTE_S // period) * period
-    if history:  # a span of weeks is asked of a table that is minutes old
-        first_s = max(first_s, int(history[0][0] // period) * period)
+    if changes_s:  # a span of weeks is asked of a table that is minutes old
+        first_s = max(first_s, int(changes_s[0] // period) * period)
     points = []
     for start_s in range(first_s, minutes.stop * limits.MINUTE_S, period):
         tally = MinuteTally()
-        ends = [at_s for at_s, _ in history[1:]] + [inf]
-        for (at_s, value), replaced_s in zip(history, ends, strict=True):
+        for at_s, value, replaced_s in zip(changes_s, values, [*changes_s[1:], inf], strict=True):
             if value is not None and at_s < start_s + period and replaced_s > start_s:
                 tally.add(value)
         if tally.count:
-            points.append(Datapoint(start_s, tally.sum, tally.count, tally.minimum, tally.maximum))
+            points.append(_point(start_s, tally))
     return tuple(points)
 
 
@@ -214,14 +210,11 @@ def _request_series(
         dimensions: Dimensions = () if metric == "UserErrors" else _resource(table, None)
         if operation is not None:
             name, *further = operation.split(",")
-            dimensions = (*dimensions, ("Operation", name), *(_dimension(pair) for pair in further))
+            dimensions = (*dimensions, ("Operation", name))
+            for pair in further:  # such as Verb=PartiQLSelect: CloudWatch tells apart what it does
+                name, _, value = pair.partition("=")
+                dimensions = (*dimensions, (name, value))
         yield MetricSeries(metric, unit, dimensions, limits.MINUTE_S, _points(track.tallies, minutes))
-
-
-def _dimension(text: str) -> tuple[str, str]:
-    """Name and value of `Verb=PartiQLSelect`, by which CloudWatch tells apart what one operation does."""
-    name, _, value = text.partition("=")
-    return name, value
 
 
 def _resource(table: str, index: str | None) -> Dimensions:
@@ -235,11 +228,13 @@ def _merge(into: dict[int, MinuteTally], tallies: Mapping[int, MinuteTally]) -> 
 
 
 def _points(tallies: Mapping[int, MinuteTally], minutes: range) -> tuple[Datapoint, ...]:
-    return tuple(_point(minute, tallies[minute]) for minute in sorted(tallies) if minute in minutes)
+    return tuple(
+        _point(minute * limits.MINUTE_S, tallies[minute]) for minute in sorted(tallies) if minute in minutes
+    )
 
 
-def _point(minute: int, tally: MinuteTally) -> Datapoint:
-    return Datapoint(minute * limits.MINUTE_S, tally.sum, tally.count, tally.minimum, tally.maximum)
+def _point(start_s: int, tally: MinuteTally) -> Datapoint:
+    return Datapoint(start_s, tally.sum, tally.count, tally.minimum, tally.maximum)
 
 
 def decision_rows(records: Iterable[ResourceMinutes]) -> list[dict[str, Any]]:

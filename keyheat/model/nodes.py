@@ -22,13 +22,13 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capac
 https://github.com/radkawar/stackd (testdata/aws/dynamodb/on_demand_limits.json)
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf
 from random import Random
 
 from keyheat.model.behaviour import Behaviour
 from keyheat.model.bucket import Bucket, TokenBucket
+from keyheat.words import Direction
 
 
 @dataclass(slots=True)
@@ -39,6 +39,17 @@ class Caller:
     """
 
     connection: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What all resources of one table share."""
+
+    behaviour: Behaviour
+    scale: float
+    rng: Random
+    account: dict[Direction, TokenBucket]
+    caller: Caller
 
 
 @dataclass(slots=True)
@@ -77,7 +88,12 @@ class NodeBucket:
 
     def held(self, now_s: float) -> float:
         """Units that callers on all nodes together may spend now."""
-        return sum(max(0.0, tokens) for tokens in self._handed_out(now_s))
+        reserve_units, held = max(0.0, self.reserve.held(now_s)), 0.0
+        for node in self.nodes:
+            granted = min(self.chunk_units - node.tokens, reserve_units) if now_s >= node.due_s else 0.0
+            reserve_units -= granted
+            held += max(0.0, node.tokens + granted)
+        return held
 
     def allows(self, units: float, now_s: float) -> bool:
         """Whether `take` would succeed: the caller's node holds any token. Asking never spends."""
@@ -146,13 +162,6 @@ class NodeBucket:
         missing = self.chunk_units - node.tokens
         return node.tokens + min(missing, max(0.0, self.reserve.held(now_s)))
 
-    def _handed_out(self, now_s: float) -> Iterator[float]:
-        reserve_units = max(0.0, self.reserve.held(now_s))
-        for node in self.nodes:
-            granted = min(self.chunk_units - node.tokens, reserve_units) if now_s >= node.due_s else 0.0
-            reserve_units -= granted
-            yield node.tokens + granted
-
     def _settle(self, node: Node, now_s: float) -> None:
         if now_s < node.due_s:
             return
@@ -167,20 +176,12 @@ class NodeBucket:
             node.due_s = now_s + self.rng.uniform(*self.grant_s)
 
 
-def provisioned_bucket(
-    kept: Bucket | None,
-    rate: float,
-    *,
-    behaviour: Behaviour,
-    scale: float,
-    caller: Caller,
-    rng: Random,
-    now_s: float,
-) -> Bucket:
+def provisioned_bucket(kept: Bucket | None, rate: float, around: Surroundings, now_s: float) -> Bucket:
     """The bucket of a table or index with `rate` provisioned units per second, before `scale`.
 
     `kept` is the one that it had: what was saved stays saved, as far as it fits.
     """
+    behaviour, scale = around.behaviour, around.scale
     depth = behaviour.saved_units(rate, index_writes=False) * scale
     if kept is not None and (kept.rate, kept.depth) == (rate * scale, depth):
         return kept
@@ -202,8 +203,8 @@ def provisioned_bucket(
         nodes=tuple(Node(in_hand, inf if in_hand == chunk_units else now_s) for _ in range(behaviour.nodes)),
         chunk_units=chunk_units,
         grant_s=behaviour.node_grant_s,
-        caller=caller,
-        rng=rng,
+        caller=around.caller,
+        rng=around.rng,
     )
 
 

@@ -108,8 +108,14 @@ def split_point(positions: Sequence[bytes], *, has_lsi: bool, behaviour: Behavio
     `positions` are in order of arrival. The result is the first position of the upper half.
     """
     ordered = sorted(positions)
+    by_collection: dict[bytes, list[bytes]] = {}
+    for at in positions:
+        by_collection.setdefault(collection_of(at), []).append(at)
+    undivided = {
+        name for name, members in by_collection.items() if has_lsi or ever_increasing(members, behaviour)
+    }
     best, best_share = None, behaviour.split_least_share
-    for index, at in _candidates(ordered, _undivided(positions, has_lsi, behaviour)):
+    for index, at in _candidates(ordered, undivided):
         share = min(index, len(ordered) - index) / len(ordered)
         if share > best_share or (best is None and share == best_share):
             best, best_share = at, share
@@ -128,13 +134,6 @@ def _candidates(ordered: Sequence[bytes], undivided: set[bytes]) -> Iterator[tup
         else:
             # Between two collections the whole upper collection moves, wherever it was observed.
             yield index, collection_of(at)
-
-
-def _undivided(positions: Sequence[bytes], has_lsi: bool, behaviour: Behaviour) -> set[bytes]:
-    by_collection: dict[bytes, list[bytes]] = {}
-    for at in positions:
-        by_collection.setdefault(collection_of(at), []).append(at)
-    return {name for name, members in by_collection.items() if has_lsi or ever_increasing(members, behaviour)}
 
 
 def ever_increasing(positions: Sequence[bytes], behaviour: Behaviour) -> bool:

@@ -9,10 +9,10 @@ from math import inf
 from random import Random
 from typing import Any
 
-from keyheat.model.admission import ResourceModel, Surroundings, account_buckets
+from keyheat.model.admission import ResourceModel, account_buckets
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.minutes import Minutes, ResourceMinutes, decision_rows
-from keyheat.model.nodes import Caller
+from keyheat.model.nodes import Caller, Surroundings
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT, Partitions, plain
 from keyheat.model.resources import IndexCapacity, Refusal, TableCapacity
 from keyheat.model.transactions import IndexWrite, JointAdmission, Op

@@ -24,7 +24,7 @@ from keyheat.addresses import on_this_machine
 from keyheat.analysis.measures import ABSENCES, MEASURES, Absence, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.numbers import percent, some
-from keyheat.regression.outcome import LABELS, WORST_FIRST, Decision, Gate, GateFinding, is_noisy
+from keyheat.regression.outcome import LABELS, WORST_FIRST, Decision, Gate, GateFinding
 from keyheat.regression.phrases import between, label_words, relative, step, value
 from keyheat.regression.statistics import LEAST_RUNS, Interval, interval_of, repetitions_to_tell
 from keyheat.runfiles import SIMULATED
@@ -82,7 +82,7 @@ class Comparison:
     @property
     def exact(self) -> list[tuple[Value, Value]]:
         """Values of each seed with runs on both sides, if only the seed decides them."""
-        if is_noisy(self.gate) and not self.simulated:
+        if self.gate.noisy and not self.simulated:
             return []
         pairs = _pairs(self.first, self.last)
         alike = all(_all_equal(side) for pair in pairs for side in pair)
@@ -99,11 +99,14 @@ class Comparison:
 
     @property
     def tested(self) -> bool:
-        """Whether an interval decides."""
         if self.gate.measure == LABELS or self.exact or self.of_the_machine:
             return False
         finite = all(isfinite(run.number) for run in (*self.first, *self.last))
         return finite and min(len(self.first), len(self.last)) >= LEAST_RUNS
+
+    def towards(self, *, rises: bool) -> Decision:
+        """Whether a number that rises, or falls, is better or worse."""
+        return "better" if self.measure.better == ("higher" if rises else "lower") else "worse"
 
     def finding(self, decision: Decision, because: str, **numbers: Any) -> GateFinding:
         """Build the finding; both numbers are unknown if not given."""
@@ -148,7 +151,7 @@ def _compare(
     )  # fmt: skip
     if changed and gate.measure in MEANS:
         return replace(sides, gate=gate.model_copy(update={"least_effect": LEAST_CHANGED}))
-    if gate.measure == LABELS or is_noisy(gate) or sides.exact:
+    if gate.measure == LABELS or gate.noisy or sides.exact:
         return sides
     return replace(sides, gate=gate.model_copy(update={"least_effect": LEAST_DRAWN}))
 
@@ -167,9 +170,7 @@ def _finding(sides: Comparison, tests: int) -> GateFinding:
     if lacking := [side for side, runs in (("before", sides.before), ("after", sides.after)) if not runs]:
         return sides.finding("missing", f"There is no valid run {' and none '.join(lacking)}")
     if sides.gate.measure == LABELS:
-        pairs = _pairs(sides.before, sides.after) if sides.simulated else []
-        decision, words = _judge_labels(pairs or [(sides.before, sides.after)])
-        return sides.finding(decision, words, before=_labels_of(sides.before), after=_labels_of(sides.after))
+        return _by_labels(sides)
     if not sides.first or not sides.last:
         return _without_values(sides)
     if exact := sides.exact:
@@ -180,7 +181,6 @@ def _finding(sides: Comparison, tests: int) -> GateFinding:
 
 
 def _without_values(sides: Comparison) -> GateFinding:
-    """The finding if one or both sides have no value."""
     name = sides.gate.measure
     why = next((run.absent[name] for run in (*sides.before, *sides.after) if name in run.absent), None)
     reason = f": {ABSENCES[why].says}" if why else ""
@@ -238,7 +238,7 @@ def _decision(sides: Comparison, before: Value, after: Value) -> Decision:
         counts = abs(last - first) > least and not isclose(first, last, rel_tol=SAME)
     if not counts:
         return "same"
-    return "better" if sides.measure.better == ("higher" if last > first else "lower") else "worse"
+    return sides.towards(rises=last > first)
 
 
 def _change(sides: Comparison, before: Value, after: Value) -> str:
@@ -258,12 +258,15 @@ def _change(sides: Comparison, before: Value, after: Value) -> str:
 # Labels
 
 
-def _judge_labels(pairs: Sequence[tuple[Sequence[RunSummary], Sequence[RunSummary]]]) -> tuple[Decision, str]:
+def _by_labels(sides: Comparison) -> GateFinding:
     """Decide worse for a new label, better for a lost one, in any pair of sides; explain."""
+    pairs = _pairs(sides.before, sides.after) if sides.simulated else []
+    pairs = pairs or [(sides.before, sides.after)]
     changes = [change for before, after in pairs for change in _label_changes(before, after)]
     decision: Decision = min((kind for kind, _ in changes), key=WORST_FIRST.index, default="same")
     words = "; ".join(dict.fromkeys(words for kind, words in changes if kind == decision))
-    return decision, words[:1].upper() + words[1:] or "The same labels as before"
+    because = words[:1].upper() + words[1:] or "The same labels as before"
+    return sides.finding(decision, because, before=_labels_of(sides.before), after=_labels_of(sides.after))
 
 
 def _label_changes(
@@ -308,8 +311,7 @@ def _by_kind(sides: Comparison) -> GateFinding:
         return sides.finding("same", words, **numbers)
     if min(len(sides.first), len(sides.last)) < LEAST_ALIKE:
         return sides.finding("undecided", f"{words}: {LEAST_ALIKE} repetitions are enough", **numbers)
-    better = sides.measure.better == ("higher" if now > was else "lower")
-    return sides.finding("better" if better else "worse", words, **numbers)
+    return sides.finding(sides.towards(rises=now > was), words, **numbers)
 
 
 def _kinds(sides: Comparison, side: Side) -> str:
@@ -323,22 +325,26 @@ def _kinds(sides: Comparison, side: Side) -> str:
 
 
 def _by_interval(sides: Comparison, tests: int) -> GateFinding:
-    first, last = (_raised(sides, side) for side in (sides.first, sides.last))
     numbers = {"before": _typical(sides, sides.first), "after": _typical(sides, sides.last)}
     before, after = (value(numbers[side], sides.gate.measure) for side in ("before", "after"))
     values = f"{before} before, {after} now"
-    if min(len(first), len(last)) < LEAST_RUNS:
+    if min(len(sides.first), len(sides.last)) < LEAST_RUNS:
         why = "one repetition has no spread, so a noisy measure cannot be decided"
         return sides.finding("undecided", f"{values}: {why}", **numbers)
     level = 1 - (1 - sides.gate.confidence) / max(1, tests)
+    first, last = (_raised(sides, side) for side in (sides.first, sides.last))
     floor = sides.measure.floor if sides.measure.unit == "s" else 0.0
     unsure = max(floor / 2 / fmean(side) for side in (first, last))
     interval = interval_of(first, last, level, least_spread=unsure, paired=sides.paired)
     within = between(interval.low, interval.high)
     change = f"{relative(interval.change)} ({within})" if within else "the size of the change is unknown"
-    change = relative(interval.change) if interval.low == interval.high else change
+    if interval.low == interval.high:
+        change = relative(interval.change)
     change = step(numbers["before"], numbers["after"], sides.gate.measure) or change
-    decision = _decided_by(interval, sides)
+    least = sides.gate.least_effect
+    decision: Decision = "same" if interval.low >= -least and interval.high <= least else "undecided"
+    if (interval.low > 0 or interval.high < 0) and abs(interval.change) >= least:
+        decision = sides.towards(rises=interval.change > 0)
     why = _why(sides, decision, interval, level)
     if sides.of_the_machine:
         decision = "undecided"
@@ -347,13 +353,6 @@ def _by_interval(sides: Comparison, tests: int) -> GateFinding:
         decision, f"{values}: {change}{why}", change=interval.change, low=interval.low, high=interval.high,
         **numbers,
     )  # fmt: skip
-
-
-def _decided_by(interval: Interval, sides: Comparison) -> Decision:
-    least = sides.gate.least_effect
-    if (interval.low > 0 or interval.high < 0) and abs(interval.change) >= least:
-        return "better" if sides.measure.better == ("higher" if interval.change > 0 else "lower") else "worse"
-    return "same" if interval.low >= -least and interval.high <= least else "undecided"
 
 
 def _why(sides: Comparison, decision: Decision, interval: Interval, level: float) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ElementTree, SubElement
 
-from keyheat.regression.outcome import CaseMade, GateFinding, SessionOutcome
+from keyheat.regression.outcome import CaseMade, SessionOutcome
 from keyheat.regression.phrases import baseline_phrase, change_phrase, headline, value
 from keyheat.runfiles import write_atomically, write_json
 
@@ -21,12 +21,10 @@ def write_summary(path: Path, outcome: SessionOutcome) -> None:
 
 
 def content(outcome: SessionOutcome) -> dict[str, Any]:
-    """Content of the JSON file."""
     return {"format": FORMAT, **outcome.model_dump(mode="json")}
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of the file."""
     schema = SessionOutcome.model_json_schema(mode="serialization")
     properties = {"format": {"const": FORMAT}, **schema.pop("properties")}
     required = ["format", *schema.pop("required")]
@@ -60,7 +58,6 @@ def annotations(outcome: SessionOutcome) -> tuple[str, ...]:
 
 
 def command(level: str, title: str, message: str, file: str | None = None) -> str:
-    """One annotation command."""
     where = f",file={_property(file)}" if file else ""
     return f"::{level} title={_property(title)}{where}::{_data(message)}"
 
@@ -104,8 +101,13 @@ def write_junit(path: Path, outcome: SessionOutcome) -> None:
             SubElement(properties, "property", name=name, value=text)
         _runs(suite, outcome, case)
         for finding in outcome.findings:
-            if finding.case == case.name:
-                _gate(suite, finding)
+            if finding.case != case.name:
+                continue
+            measure, tag = finding.gate.measure, {"undecided": "skipped"}.get(finding.decision)
+            before, after = value(finding.before, measure), value(finding.after, measure)
+            said = f"{before} before, {after} now, {change_phrase(finding)}"
+            tag = "failure" if finding.failed else tag
+            _test(suite, measure, (tag, finding.decision, said) if tag else None, finding.because)
     for element in (*root, root):
         for tag, name in COUNTED.items():
             element.set(name, str(len(element.findall(f".//{tag}"))))
@@ -142,11 +144,3 @@ def _runs(suite: Element, outcome: SessionOutcome, case: CaseMade) -> None:
         result = ("failure", "threshold", "a threshold is broken")
     took_s = f"{sum(run.took_s or 0.0 for run in runs):.3f}"
     _test(suite, "runs are valid", result, "\n".join(invalid or broken), time=took_s)
-
-
-def _gate(suite: Element, finding: GateFinding) -> None:
-    measure = finding.gate.measure
-    before, after = value(finding.before, measure), value(finding.after, measure)
-    tag = "failure" if finding.failed else "skipped" if finding.decision == "undecided" else ""
-    result = (tag, finding.decision, f"{before} before, {after} now, {change_phrase(finding)}")
-    _test(suite, measure, result if tag else None, finding.because)

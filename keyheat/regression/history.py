@@ -92,7 +92,6 @@ class Session(Part):
 
     @property
     def good(self) -> bool:
-        """Whether it can be the default baseline."""
         return self.verdict in GOOD
 
 
@@ -129,6 +128,7 @@ class History:
         self._db.close()
 
     def _prepare(self) -> None:
+        self._db.row_factory = sqlite3.Row
         self._db.execute("PRAGMA foreign_keys = ON")
         self._db.execute("PRAGMA synchronous = EXTRA")
         if self._db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
@@ -177,16 +177,13 @@ class History:
         return self._read(Session, f"{SESSIONS} {where}", suite, limit)
 
     def session(self, number: int) -> Session:
-        """The session with this number."""
         return self._first(self._read(Session, f"{SESSIONS} WHERE id = ?", number), f"session {number}")
 
     def named(self, name: str) -> Session:
-        """The session with this pinned name or number."""
         pinned = f"{SESSIONS} WHERE id = (SELECT session FROM pins WHERE name = ?1) OR CAST(id AS TEXT) = ?1"
         return self._first(self._read(Session, pinned, name), f"session {name!r}")
 
     def last_good(self, suite: str) -> Session | None:
-        """The default baseline of a suite's next session."""
         return self.latest(suite, *GOOD)
 
     def latest(self, suite: str, *verdicts: Verdict) -> Session | None:
@@ -199,14 +196,12 @@ class History:
         return self._read(StoredRun, f"{RUNS} {where}", session.id, side)
 
     def outcome(self, session: Session) -> SessionOutcome | None:
-        """The outcome of a session; None if it has none."""
         query = "SELECT outcome FROM sessions WHERE id = ? AND outcome IS NOT NULL"
         with _problems(self.path):
             outcomes = map(SessionOutcome.model_validate_json, self._column(query, session.id))
             return next(outcomes, None)
 
     def frame(self, query: str, suite: str) -> "pd.DataFrame":
-        """The rows of a query about a suite."""
         import pandas as pd
 
         with _problems(self.path):
@@ -240,12 +235,9 @@ class History:
 
     def _read(self, kind: type[Row], query: str, *values: object) -> tuple[Row, ...]:
         with _problems(self.path):
-            rows = self._db.execute(query, values)
-            names = [column[0] for column in rows.description]
-            return tuple(kind.model_validate(dict(zip(names, row, strict=True))) for row in rows)
+            return tuple(kind.model_validate(dict(row)) for row in self._db.execute(query, values))
 
     def _column(self, query: str, *values: object) -> list[Any]:
-        """The first column of the rows."""
         with _problems(self.path):
             return [row[0] for row in self._db.execute(query, values)]
 
@@ -320,11 +312,9 @@ class Trend:
 
     @property
     def constant(self) -> bool:
-        """Whether it is equal in every session."""
         return len(set(self.values)) == 1
 
     def is_worse(self, change: ChangePoint) -> bool:
-        """Whether a change is for the worse."""
         sign = {"higher": -1, "lower": 1, "same": 0}[self.measure.better]
         return sign * (change.after - change.before) > 0
 

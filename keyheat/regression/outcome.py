@@ -45,10 +45,10 @@ class Gate(Part):
         0.99, description="of all statistical gates of the suite together. Statistical measures only"
     )
 
-
-def is_noisy(gate: Gate) -> bool:
-    """Whether a gate needs several repetitions, unless the seed decides the run."""
-    return gate.measure in MEASURES and MEASURES[gate.measure].kind == "statistical"
+    @property
+    def noisy(self) -> bool:
+        """Whether it needs several repetitions, unless the seed decides the run."""
+        return self.measure in MEASURES and MEASURES[self.measure].kind == "statistical"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +73,11 @@ class GateFinding:
     def failed(self) -> bool:
         """Whether this is a regression, or the measure is missing."""
         return self.decision in ("worse", "missing")
+
+    @property
+    def idle(self) -> bool:
+        """Whether the gate has no number on either side, such as read units of writes."""
+        return self.decision == "undecided" and self.before is None and self.after is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +163,6 @@ class BaselineUsed(Part):
 
     @property
     def how(self) -> str:
-        """How the baseline was selected."""
         if self.pin:
             return f"pinned as {self.pin!r}"
         if not self.accepted:
@@ -202,7 +206,6 @@ class SessionOutcome(Part):
 
     @property
     def runs(self) -> tuple[RunMade, ...]:
-        """This session's runs, by case."""
         return tuple(run for case in self.cases for run in case.after)
 
     @property
@@ -220,19 +223,12 @@ class SessionOutcome(Part):
 
     @property
     def measured(self) -> tuple[GateFinding, ...]:
-        """Findings of gates with a measure."""
-        return tuple(finding for finding in self.findings if not is_idle(finding))
+        return tuple(finding for finding in self.findings if not finding.idle)
 
     def of(self, decision: Decision) -> tuple[GateFinding, ...]:
-        """Measured findings with this decision."""
         return tuple(finding for finding in self.measured if finding.decision == decision)
-
-
-def is_idle(finding: GateFinding) -> bool:
-    """Whether a gate has no number on either side, such as read units of writes."""
-    return finding.decision == "undecided" and finding.before is None and finding.after is None
 
 
 def worst_first(findings: Iterable[GateFinding]) -> list[GateFinding]:
     """Failed findings first, then undecided, idle last; else in the suite's order."""
-    return sorted(findings, key=lambda finding: (is_idle(finding), WORST_FIRST.index(finding.decision)))
+    return sorted(findings, key=lambda finding: (finding.idle, WORST_FIRST.index(finding.decision)))

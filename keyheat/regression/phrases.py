@@ -5,7 +5,7 @@ from typing import Final
 
 from keyheat.analysis.measures import MEASURES
 from keyheat.numbers import NOTHING, measured, percent, some
-from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict, is_idle, is_noisy
+from keyheat.regression.outcome import Decision, GateFinding, SessionOutcome, Verdict
 from keyheat.words import LIMITS, limit_words
 
 MOST_TIMES: Final = 1_000  # larger ratios are not printed
@@ -35,7 +35,14 @@ def headline(outcome: SessionOutcome) -> str:
     of_gates = f"{failed} of {some(gates, 'gate')} failed"
     match outcome.verdict:
         case "good":
-            return f"{outcome.suite} {_good(gates, len(outcome.of('undecided')))}."
+            undecided = len(outcome.of("undecided"))
+            if not gates:
+                return f"{outcome.suite} ran; there was nothing to compare with."
+            if undecided:
+                held = f"{gates - undecided} of {some(gates, 'gate')} held"
+                return f"{outcome.suite} shows no regression: {held}, {undecided} could not have seen one."
+            held = "its one gate held" if gates == 1 else f"all {gates:,} gates held"
+            return f"{outcome.suite} is as good as it was: {held}."
         case "baseline":
             return f"{outcome.suite} has a new baseline: {some(len(outcome.runs), 'valid run')}."
         case "unaccepted":
@@ -67,19 +74,8 @@ def _unaccepted(outcome: SessionOutcome) -> str:
     return "shows no regression, but no session is accepted yet: review this one"
 
 
-def _good(gates: int, undecided: int) -> str:
-    if not gates:
-        return "ran; there was nothing to compare with"
-    if undecided:
-        passed = f"{gates - undecided} of {some(gates, 'gate')} held"
-        return f"shows no regression: {passed}, {undecided} could not have seen one"
-    passed = "its one gate held" if gates == 1 else f"all {gates:,} gates held"
-    return f"is as good as it was: {passed}"
-
-
 def decision(finding: GateFinding) -> str:
-    """A gate's decision as text."""
-    return "nothing to measure" if is_idle(finding) else DECISIONS[finding.decision]
+    return "nothing to measure" if finding.idle else DECISIONS[finding.decision]
 
 
 def allowed(finding: GateFinding, outcome: SessionOutcome) -> str:
@@ -87,7 +83,7 @@ def allowed(finding: GateFinding, outcome: SessionOutcome) -> str:
     gate, suite = finding.gate, outcome.suite_path
     if finding.decision == "missing":
         return f"Allowed: nothing missing. To stop checking it, remove its gate from {suite}."
-    if gate.least_effect and is_noisy(gate):
+    if gate.least_effect and gate.noisy:
         return f"Allowed: less than {percent(gate.least_effect)} worse (least_effect of its gate in {suite})."
     return "Allowed: nothing worse. If the change is intended, start a new baseline with --new-baseline."
 
@@ -97,7 +93,6 @@ def _run_count(outcome: SessionOutcome) -> int:
 
 
 def baseline_phrase(outcome: SessionOutcome) -> str:
-    """The baseline as text."""
     if outcome.baseline is None:
         return "compared with nothing"
     how = ", whose scenarios were rerun next to the new ones" if outcome.paired else ""

@@ -1,24 +1,25 @@
 """One session of a suite: its baseline, the order of its runs, and their records."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.numbers import some
 from keyheat.regression.compare import Runs
 from keyheat.regression.history import History, Session, StoredRun
 from keyheat.regression.outcome import GOOD, BaselineUsed, Difference, RunMade, Side
-from keyheat.regression.setups import differences, expected_summary, scenario_before
+from keyheat.regression.setups import differences, expected_summary
 from keyheat.regression.suite import Suite, SuiteCase
 from keyheat.runfiles import DIAGNOSIS, FILES, REPORT
 from keyheat.runs.formats import read_diagnosis
-from keyheat.scenario.scenario import Scenario, ScenarioError
+from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.variants import with_files_of, write_scenario
 from keyheat.words import sentence
 
+Entry = TypeVar("Entry")
 BOUND: Final = "The load generator was the limit"
 
 
@@ -27,7 +28,7 @@ class Baseline:
     """A baseline session and its runs, by case."""
 
     used: BaselineUsed
-    kept: Mapping[str, tuple[StoredRun, ...]]
+    kept: Mapping[str, Sequence[StoredRun]]
     tentative: frozenset[str] = frozenset()  # cases with runs of an unaccepted session
 
     @property
@@ -51,7 +52,10 @@ def baseline_of(
         session=str(main.id), started_at=main.started_at, label=main.label, chosen=named is not None,
         pin=named if named in main.pins else None, accepted=session is not None,
     )  # fmt: skip
-    kept, tentative = (_runs_by_case(history, source) for source in (session, later))
+    kept, tentative = (
+        _by_case((run.case, run) for run in (history.runs(source) if source else ()))
+        for source in (session, later)
+    )
     new = frozenset(tentative.keys() - kept.keys())
     return Baseline(used=used, kept={**tentative, **kept}, tentative=new)
 
@@ -75,19 +79,22 @@ def _unaccepted(history: History, suite: Suite, good: Session | None) -> Session
     return latest if latest is not None and latest.id > good.id else None
 
 
-def _runs_by_case(history: History, session: Session | None) -> dict[str, tuple[StoredRun, ...]]:
-    kept: dict[str, tuple[StoredRun, ...]] = {}
-    for run in history.runs(session) if session is not None else ():
-        kept[run.case] = (*kept.get(run.case, ()), run)
-    return kept
+def _by_case(runs: Iterable[tuple[str, Entry]]) -> dict[str, list[Entry]]:
+    """The runs of each case, in order."""
+    grouped: dict[str, list[Entry]] = {}
+    for case, run in runs:
+        grouped.setdefault(case, []).append(run)
+    return grouped
 
 
 def early_differences(baseline: Baseline, suite: Suite, machine: Mapping[str, Any]) -> tuple[Difference, ...]:
     """Differences known before the first run that will forbid the comparison."""
-    settled = baseline.kept.keys() - baseline.tentative
-    cases = [case for case in suite.cases if case.name in settled]
-    before = {case.name: [baseline.kept[case.name][0].summary] for case in cases}
-    after = {case.name: [expected_summary(before[case.name][0], case, machine)] for case in cases}
+    before = {case: runs for case, runs in baseline.runs.items() if case not in baseline.tentative}
+    after = {
+        case.name: [expected_summary(before[case.name][0], case, machine)]
+        for case in suite.cases
+        if case.name in before
+    }
     return differences(suite, before, after)[0]
 
 
@@ -106,9 +113,11 @@ def scenarios_of(baseline: Baseline, suite: Suite) -> dict[str, Scenario]:
     """Scenarios of the baseline's runs, by case. Raises `ValueError` for an unreadable one."""
     try:
         return {
-            case.name: scenario_before(kept[0].summary, f"the baseline of {case.name}")
-            for case in suite.cases
-            if (kept := baseline.kept.get(case.name))
+            name: scenario_from_dict(
+                dict(baseline.kept[name][0].summary.setup.scenario or {}), f"the baseline of {name}"
+            )
+            for name in suite.gates
+            if name in baseline.kept
         }
     except ScenarioError as error:
         raise ValueError(
@@ -140,30 +149,24 @@ def plan_runs(
     `before` adds a second side: it maps a case's name to the baseline's scenario (default: the case's own, so
     that both sides are the same). Both runs of a pair have the same seed.
     """
-    most = max(case.repetitions for case in suite.cases)
-    return tuple(
-        run
-        for repetition in range(most)
-        for case in suite.cases
-        if repetition < case.repetitions
-        for run in _runs(case, repetition, folder / case.name, before)
-    )
-
-
-def _runs(
-    case: SuiteCase, repetition: int, folder: Path, before: Mapping[str, Scenario] | None
-) -> Iterator[PlannedRun]:
-    """The run of a case, or the pair, whose order alternates."""
-    scenarios: dict[Side, Scenario] = {"after": case.scenario}
-    if before is not None:
-        scenarios = {"before": before.get(case.name, case.scenario), "after": case.scenario}
-    for side in scenarios if repetition % 2 == 0 else reversed(scenarios):
-        seeded = scenarios[side].model_copy(update={"seed": case.seed(repetition)})
-        name = f"{repetition + 1}" if before is None else f"{repetition + 1}-{side}"
-        yield PlannedRun(
-            case=case, repetition=repetition, side=side, folder=folder / name,
-            scenario=with_files_of(seeded, case.path.parent),
-        )  # fmt: skip
+    plan = []
+    for repetition in range(max(case.repetitions for case in suite.cases)):
+        for case in suite.cases:
+            if repetition >= case.repetitions:
+                continue
+            scenarios: dict[Side, Scenario] = {"after": case.scenario}
+            if before is not None:
+                scenarios = {"before": before.get(case.name, case.scenario), "after": case.scenario}
+            for side in scenarios if repetition % 2 == 0 else reversed(scenarios):  # pairs turn round
+                seeded = scenarios[side].model_copy(update={"seed": case.seed(repetition)})
+                name = f"{repetition + 1}" if before is None else f"{repetition + 1}-{side}"
+                plan.append(
+                    PlannedRun(
+                        case=case, repetition=repetition, side=side, folder=folder / case.name / name,
+                        scenario=with_files_of(seeded, case.path.parent),
+                    )
+                )  # fmt: skip
+    return tuple(plan)
 
 
 @dataclass(slots=True)
@@ -190,11 +193,7 @@ class SessionRuns:
 
     def of(self, side: Side) -> Runs:
         """Summaries of one side, by case, of runs with a diagnosis."""
-        by_case: dict[str, list[RunSummary]] = {}
-        for planned, summary in self.summaries:
-            if planned.side == side:
-                by_case.setdefault(planned.case.name, []).append(summary)
-        return by_case
+        return _by_case((plan.case.name, summary) for plan, summary in self.summaries if plan.side == side)
 
     def results_of(self, case: str, side: Side) -> tuple[RunMade, ...]:
         """The runs of a case on one side, by repetition."""
@@ -203,7 +202,6 @@ class SessionRuns:
 
 
 def kept_results(kept: Sequence[StoredRun]) -> tuple[RunMade, ...]:
-    """Results of an earlier session's runs."""
     return tuple(
         RunMade(
             case=run.case, repetition=run.repetition + 1, side="before", url=run.folder_url,

@@ -108,11 +108,6 @@ class ChangePoint:
 def change_points(values: Sequence[float], *, seed: int = 0) -> tuple[ChangePoint, ...]:
     """Find level shifts in a series, in order of time; a series needs six values.
 
-        1,000 |  x x  xx x x x                 x: a session; o: an outlier, not a change
-              |   x  x    x                    ^: the first session of the new level
-          900 |                 ^ xx x xx
-              |         o
-
     Divisive, like E-divisive: find the index where the values before it differ most from any stretch after
     it; it is a change if such a difference is rare among shuffled series; then search both parts. An outlier
     counts as at most `FAR` deviations from the median, and a level needs `LEAST` sessions, so that one or two

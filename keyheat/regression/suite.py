@@ -14,10 +14,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from keyheat.analysis.measures import CAPACITY_USED, MEASURES
-from keyheat.bounds import NotAccepted, parsed_toml, text_of
+from keyheat.inputs import NotAccepted, parsed_toml, text_of
 from keyheat.intake.suite import repository_of, scenarios_among, schedule_files, states_format, suite_text
 from keyheat.masking import short_path
-from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate, is_noisy
+from keyheat.regression.outcome import LABELS, THROTTLE_SHARE, Gate
 from keyheat.regression.suite_spec import PATTERNS, CaseSpec, RunSpec, SuiteSpec
 from keyheat.runfiles import SIMULATED, write_text
 from keyheat.scenario.scenario import FORMAT as SCENARIO_FORMAT
@@ -33,18 +33,8 @@ FILES: Final = (".toml", ".json")
 SEEDS: Final = 2**63
 REPETITIONS: Final = 5  # default for statistical gates
 LEAST_REPETITIONS: Final = 2  # one run has no spread
-A_SCENARIO: Final = (
-    "this is a scenario, not a suite: `keyheat init {path} --suite NAME` writes a suite of it @ $.format"
-)
 USUAL: Final = Path("keyheat")
 """Default folder of a user's scenarios; else the current one."""
-NOT_IN_IT: Final = (
-    "{scenario} is not in {suite}, which is kept: add a case there, or delete the suite to "
-    "start again @ SOURCE"
-)
-NO_SCENARIO: Final = (
-    "no scenario in {folder}: `keyheat init SOURCE --out {folder}/TABLE.toml` writes one @ SOURCE"
-)
 OF_LIMITS: Final = (THROTTLE_SHARE, *CAPACITY_USED)  # also gates of simulated cases
 DEFAULT_GATES: Final = tuple(Gate(measure=name) for name in (LABELS, *MEASURES))
 """Gates of a case that states none: labels and every measure; see `default_gates`."""
@@ -89,7 +79,6 @@ class Suite:
 
     @property
     def gates(self) -> dict[str, tuple[Gate, ...]]:
-        """The gates of each case, by its name."""
         return {case.name: case.gates for case in self.cases}
 
 
@@ -101,9 +90,7 @@ def default_gates(target: str, repetitions: int | None) -> tuple[Gate, ...]:
     """
     noisy, simulated = target != SIMULATED and repetitions != 1, target == SIMULATED
     return tuple(
-        gate
-        for gate in DEFAULT_GATES
-        if noisy or not is_noisy(gate) or (simulated and gate.measure in OF_LIMITS)
+        gate for gate in DEFAULT_GATES if noisy or not gate.noisy or (simulated and gate.measure in OF_LIMITS)
     )
 
 
@@ -132,13 +119,16 @@ def load_suite(path: Path) -> Suite:
 def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
     """Build a suite from a file's content. Raises `SuiteError` as `load_suite` does."""
     if raw.get("format") == SCENARIO_FORMAT:
-        raise SuiteError(str(path), [A_SCENARIO.format(path=short_path(path))])
+        command = f"`keyheat init {short_path(path)} --suite NAME` writes a suite of it"
+        raise SuiteError(str(path), [f"this is a scenario, not a suite: {command} @ $.format"])
     try:
         spec = SuiteSpec.model_validate(raw)
     except ValidationError as error:
         errors = mistakes(error, PATTERNS, SuiteSpec)
-        for number, case in _valid_cases(raw):
-            _scenario_of(case, path, number, errors)
+        content = raw.get("cases")
+        for number, case in enumerate(content if isinstance(content, list) else ()):
+            with suppress(ValidationError):  # of a case without mistakes itself, those of its scenario
+                _scenario_of(CaseSpec.model_validate(case), path, number, errors)
         raise SuiteError(str(path), errors) from error
     errors = []
     scenarios = [_scenario_of(case, path, number, errors) for number, case in enumerate(spec.cases)]
@@ -149,26 +139,24 @@ def suite_from_dict(raw: dict[str, Any], path: Path) -> Suite:
     return Suite(name=spec.name, question=spec.question, path=path, cases=cases, run=spec.run)
 
 
-def _valid_cases(raw: dict[str, Any]) -> Iterator[tuple[int, CaseSpec]]:
-    """The cases of a suite with mistakes that have none themselves, by their number."""
-    content = raw.get("cases")
-    for number, case in enumerate(content if isinstance(content, list) else ()):
-        with suppress(ValidationError):
-            yield number, CaseSpec.model_validate(case)
-
-
 def _scenario_of(case: CaseSpec, suite: Path, number: int, errors: list[str]) -> tuple[Scenario, Path] | None:
     """The scenario of a case with its settings, and its file; None for mistakes, which go to `errors`."""
-    named, location, field = case.scenario, f"$.cases[{number}]", "scenario"
+    named, location, settings = case.scenario, f"$.cases[{number}]", False
     is_path = named.endswith(FILES) or "/" in named
     path = suite.parent / named if is_path else SCENARIOS / f"{named}.toml"
     try:
         path.stat()
         scenario = load_scenario(path)
-        field = "set"
+        settings = True
         return overridden(scenario, case.set, str(path)), path
     except ScenarioError as error:
-        errors += [_locate(line, path, f"{location}.{field}") for line in error.errors]
+        place = f"{location}.{'set' if settings else 'scenario'}"
+        errors += [
+            f"{line.removesuffix(' @ --set')} @ {place}"
+            if line.endswith(" @ --set")
+            else f"in {path.name}: {line} of {place}"
+            for line in error.errors
+        ]
     except (OSError, ValueError):  # among them a name that no file can have
         ours = ", ".join(sorted(file.stem for file in SCENARIOS.glob("*.toml")))
         missing = (
@@ -185,7 +173,7 @@ def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> Su
     stated = spec.repetitions if case.repetitions is None else case.repetitions
     gates = spec.gates if case.gates is None else case.gates
     gates = default_gates(target, stated) if gates is None else gates
-    noisy = target != SIMULATED and any(map(is_noisy, gates))
+    noisy = target != SIMULATED and any(gate.noisy for gate in gates)
     return SuiteCase(
         name=case.name or scenario.name, scenario=scenario, path=path, target=target, gates=gates,
         repetitions=stated or (REPETITIONS if noisy else 1),
@@ -193,25 +181,17 @@ def _case(case: CaseSpec, spec: SuiteSpec, scenario: Scenario, path: Path) -> Su
     )  # fmt: skip
 
 
-def _locate(mistake: str, path: Path, location: str) -> str:
-    """A scenario's mistake, with its location in the suite."""
-    message, _, where = mistake.rpartition(" @ ")
-    return f"{message} @ {location}" if where == "--set" else f"in {path.name}: {mistake} of {location}"
-
-
 def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
-    """Check rules across fields."""
     if spec.run.table is not None and all(case.simulated for case in cases):
         yield "every case is simulated, on its scenario's own table: add a target or drop table @ $.run.table"
-    often = Counter(case.name for case in cases)
+    for name, count in Counter(case.name for case in cases).items():
+        if count > 1:
+            alike = [number for number, case in enumerate(cases) if case.name == name]
+            files = " and ".join(dict.fromkeys(short_path(cases[number].path) for number in alike))
+            yield f"{count} cases are named {name!r}, of {files}: rename one @ $.cases[{alike[-1]}].name"
     for number, case in enumerate(cases):
         here = f"$.cases[{number}]"
-        if often[case.name] > 1:
-            files = " and ".join(
-                dict.fromkeys(short_path(other.path) for other in cases if other.name == case.name)
-            )
-            yield f"{often[case.name]} cases are named {case.name!r}, of {files}: rename one @ {here}.name"
-        noisy = next((gate for gate in case.gates if is_noisy(gate)), None)
+        noisy = next((gate for gate in case.gates if gate.noisy), None)
         if noisy is not None and not case.simulated and case.repetitions < LEAST_REPETITIONS:
             location = here if spec.cases[number].repetitions is not None else "$"
             yield (
@@ -220,16 +200,12 @@ def _check_fields(cases: Sequence[SuiteCase], spec: SuiteSpec) -> Iterator[str]:
             )
         if case.scenario.table.scaled and not case.simulated:
             yield f"only simulated runs have auto scaling, which {case.name} uses @ {here}.target"
-        yield from _check_runnable(case, here)
-
-
-def _check_runnable(case: SuiteCase, here: str) -> Iterator[str]:
-    try:
-        check_file(case.scenario, case.path.parent)
-    except FileNotFoundError as error:
-        yield f"in {case.path.name}: {str(error).partition(';')[0]} @ {here}.scenario"
-    except ScenarioError as error:
-        yield from (f"in {case.path.name}: {line} of {here}.scenario" for line in error.errors)
+        try:
+            check_file(case.scenario, case.path.parent)
+        except FileNotFoundError as error:
+            yield f"in {case.path.name}: {str(error).partition(';')[0]} @ {here}.scenario"
+        except ScenarioError as error:
+            yield from (f"in {case.path.name}: {line} of {here}.scenario" for line in error.errors)
 
 
 # A suite of a user's own scenarios
@@ -247,17 +223,21 @@ def write_suite(
     target = file or folder / f"{name}.toml"
     kept = states_format(target, SUITE_FORMAT)
     scenarios = scenarios_among(sources) if places or not kept else []
+    shown = short_path(target)
     if not kept and not scenarios:
-        raise SuiteError(short_path(target), [NO_SCENARIO.format(folder=sources[0])])
+        wrong = f"no scenario in {sources[0]}: `keyheat init SOURCE --out {sources[0]}/TABLE.toml` writes one"
+        raise SuiteError(shown, [f"{wrong} @ SOURCE"])
     if not kept and target.exists():
-        raise SuiteError(
-            short_path(target), [f"{short_path(target)} exists and is not a suite: choose another --out"]
-        )
+        raise SuiteError(shown, [f"{shown} exists and is not a suite: choose another --out"])
     text = "" if kept else suite_text(name, scenarios, target, schema_beside("suite", target))
-    suite = load_suite(target) if kept else suite_from_dict(_from_here(text, target), target)
+    raw = parsed_toml(text)
+    for case in raw.get("cases", ()):  # from here: the suite's folder may not exist yet
+        case["scenario"] = str((target.parent / case["scenario"]).resolve())
+    suite = load_suite(target) if kept else suite_from_dict(raw, target)
     inside = {case.path.resolve() for case in suite.cases}
     errors = [
-        NOT_IN_IT.format(scenario=short_path(scenario), suite=short_path(target))
+        f"{short_path(scenario)} is not in {shown}, which is kept: add a case there, or delete the suite to "
+        "start again @ SOURCE"
         for scenario in scenarios
         if kept and scenario.resolve() not in inside
     ]
@@ -265,22 +245,16 @@ def write_suite(
     for schedule in schedules:
         try:
             for path, content in schedule_files(schedule, target, repository_of(Path.cwd())).items():
-                if path.exists() and path.read_bytes() != content.encode() and not force:
+                if path.exists() and path.read_bytes() == content.encode():
+                    continue
+                if path.exists() and not force:
                     errors.append(f"{short_path(path)} exists: add --force to write over it")
-                elif not path.exists() or path.read_bytes() != content.encode():
+                else:
                     files[path] = content
         except ValueError as error:
             errors.append(f"{error} @ --schedule {schedule}")
     if errors:
-        raise SuiteError(short_path(target), errors)
+        raise SuiteError(shown, errors)
     for path, content in files.items():
         write_text(path, content)
     return suite, list(files)
-
-
-def _from_here(text: str, target: Path) -> dict[str, Any]:
-    """The suite's content with paths from the current folder: the suite's folder may not exist yet."""
-    raw = parsed_toml(text)
-    for case in raw["cases"]:
-        case["scenario"] = str((target.parent / case["scenario"]).resolve())
-    return raw

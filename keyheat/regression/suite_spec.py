@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from keyheat.analysis.measures import MEASURES
-from keyheat.regression.outcome import LABELS, Gate, is_noisy
+from keyheat.regression.outcome import LABELS, Gate
 from keyheat.scenario.scenario import SUITE_FORMAT
 from keyheat.scenario.spec.part import IN_WORDS, BudgetUnits, Dollars, Minutes, Name, ScenarioPart, TableName
 from keyheat.words import Constraint
@@ -31,7 +31,7 @@ def _check_gates(gates: Sequence[Gate] | None) -> Sequence[Gate] | None:
             raise PydanticCustomError("measure", f"no measure {gate.measure!r}; there are: {accepted}")
         if gate.measure in names[:index]:
             raise PydanticCustomError("twice", f"two gates on {gate.measure}")
-        if not is_noisy(gate) and gate.model_fields_set & {"least_effect", "confidence"}:
+        if not gate.noisy and gate.model_fields_set & {"least_effect", "confidence"}:
             raise PydanticCustomError("exact", f"{gate.measure} is exact: any change of it counts")
     return gates
 

@@ -18,7 +18,6 @@ from keyheat.regression.outcome import (
     RunMade,
     SessionOutcome,
     Verdict,
-    is_idle,
 )
 from keyheat.regression.phrases import label_words, value
 from keyheat.regression.session import Baseline, SessionRuns, kept_results, refusal_reasons
@@ -36,8 +35,12 @@ def compared(
     `paired`: the baseline was rerun beside the new runs. `accept`: a first session, or a new case, may
     throttle; `to_accept` is the command for it.
     """
-    if results.code is not None:
-        return _ended_early(results)
+    cases = cases_of(suite, baseline, results, paired=paired)
+    if (code := results.code) is not None:
+        ended = "Finished runs are kept." if results.runs else "No run had finished."
+        why = "A run was refused, so nothing is decided." if code == REFUSED else ended
+        end = {REFUSED: "refused", INTERRUPTED: "interrupted"}.get(code, "invalid")
+        return {"cases": cases, "verdict": end, "because": (why,)}
     kept = baseline.runs if baseline is not None else {}
     before, after = results.of("before") if paired else kept, results.of("after")
     forbidding, suspects = differences(suite, before, after)
@@ -53,7 +56,6 @@ def compared(
         findings = judge(gates, before, after, in_turns=paired, changed=changed)
     accepted = baseline is not None and baseline.used.accepted
     new = [case for case in suite.gates if accepted and case not in before]
-    cases = cases_of(suite, baseline, results, paired=paired)
     at_first = [case for case in cases if not accepted or case.name in {*new, *tentative}]
     verdict, because = verdict_of(
         results.runs, findings, compared=accepted, new_cases=new, changed=suspects,
@@ -66,8 +68,8 @@ def compared(
     if verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken):
         because += (f"If this is as intended: {to_accept}",)
     return {
-        "verdict": verdict, "because": because, "findings": findings, "differences": forbidding,
-        "suspects": suspects,
+        "cases": cases, "verdict": verdict, "because": because, "findings": findings,
+        "differences": forbidding, "suspects": suspects,
     }  # fmt: skip
 
 
@@ -85,14 +87,6 @@ def cases_of(
         )
         for case in suite.cases
     )  # fmt: skip
-
-
-def _ended_early(results: SessionRuns) -> dict[str, Any]:
-    """The verdict of a session that ended early, by the run's exit code."""
-    if results.code == REFUSED:
-        return {"verdict": "refused", "because": ("A run was refused, so nothing is decided.",)}
-    kept = "Finished runs are kept." if results.runs else "No run had finished."
-    return {"verdict": "interrupted" if results.code == INTERRUPTED else "invalid", "because": (kept,)}
 
 
 def verdict_of(
@@ -114,10 +108,12 @@ def verdict_of(
     becomes the baseline, unless a person accepts them.
     """
     after = [run for run in runs if run.side == "after"]
+    count = sum(finding.decision == "undecided" and not finding.idle for finding in findings)
+    noisy = f"{some(count, 'gate')} could not have seen a regression: too noisy for so few repetitions."
     because = (
         *_invalid(runs), *(refusal_reasons(forbidden) if forbidden else ()), *_failed(findings),
         *_changed(changed),
-        *(f"{run.name}: {line}." for run in after for line in run.broken), *_undecided(findings),
+        *(f"{run.name}: {line}." for run in after for line in run.broken), *([noisy] if count else ()),
         *(f"{case} is new: there is nothing to compare it with." for case in new_cases),
         *(f"{case} left the suite and is no longer checked." for case in gone),
     )  # fmt: skip
@@ -196,15 +192,13 @@ def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
         before = _was(labels)
         words += f", by {_now(labels)}{f', and before by {before}' if before != 'none' else ''}"
         named.add(LABELS)
-    others = [_was_and_is(finding) for finding in failed if finding.gate.measure not in named]
+    others = [
+        f"{title[0].lower()}{title[1:]}: {_was(finding)}, now {_now(finding)}"
+        for finding in failed
+        if (measure := finding.gate.measure) not in named and (title := MEASURES[measure].title)
+    ]
     gap = "" if not others else "; " if named else ": "
     return f"{words}{gap}{'; '.join(others)}."
-
-
-def _was_and_is(finding: GateFinding) -> str:
-    """`shards needed: 1 shard, now no number is enough`."""
-    title = MEASURES[finding.gate.measure].title
-    return f"{title[0].lower()}{title[1:]}: {_was(finding)}, now {_now(finding)}"
 
 
 def _now(finding: GateFinding) -> str:
@@ -222,11 +216,6 @@ def _changed(changed: Sequence[Difference]) -> Iterator[str]:
         yield f"Changed: {change} ({cases})."
 
 
-def _undecided(findings: Sequence[GateFinding]) -> Iterator[str]:
-    if count := sum(finding.decision == "undecided" and not is_idle(finding) for finding in findings):
-        yield f"{some(count, 'gate')} could not have seen a regression: too noisy for so few repetitions."
-
-
 def outcome_of(
     suite: Suite, baseline: Baseline | None, results: SessionRuns, session: Session, *, history: Path,
     folder: Path, paired: bool, accept: bool, to_accept: str, replaces: Session | None,
@@ -240,7 +229,6 @@ def outcome_of(
         suite=suite.name, suite_path=str(suite.path), question=suite.question,
         session=str(session.id), label=session.label, history=str(history), folder=str(folder),
         started_at=session.started_at, ended_at=datetime.now(UTC), paired=paired,
-        cases=cases_of(suite, baseline, results, paired=paired),
         baseline=baseline.used if baseline is not None else None,
         replaces=None if replaces is None else str(replaces.id), **fields,
     )  # fmt: skip

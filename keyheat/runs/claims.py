@@ -7,9 +7,9 @@ only new folders are safe. Windows cannot lock folders; it locks an empty file i
 
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from time import sleep
@@ -68,21 +68,16 @@ def hold(folder: Path) -> Claim:
         except OSError as error:
             raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
         claim = Claim(folder, created, descriptor)
-        if not _locked_soon(descriptor):
+        for _ in range(LOOKS):
+            if locked := _locked(descriptor):
+                break
+            sleep(LOOK_S)
+        if not locked:
             claim.unlock()
             raise Taken(f"{folder}: another run is being made there now; give another folder (--out)")
         if _is_still(folder, descriptor):
             return claim
         claim.unlock()
-
-
-def _locked_soon(descriptor: int) -> bool:
-    for look in range(LOOKS):
-        if look:
-            sleep(LOOK_S)
-        if _locked(descriptor):
-            return True
-    return False
 
 
 def is_claimed(folder: Path) -> bool:
@@ -111,28 +106,21 @@ def claim(folder: Path) -> Claim:
     return mine
 
 
-def claim_numbered(first: Path) -> Claim:
-    """Claim the first empty folder among `first`, `first-2`, `first-3` ..."""
-    for folder in _numbered(first):
-        with suppress(Taken):
-            return claim(folder)
-    raise AssertionError  # numbers do not end
-
-
-def claim_new(first: Path) -> Claim:
-    """Create and claim a folder of this name, or of the next free one."""
-    for folder in _numbered(first):
-        if created := _make_folders(folder):
+def claim_numbered(first: Path, *, new: bool = False) -> Claim:
+    """Claim the first empty folder among `first`, `first-2`, `first-3` ...; a `new` one is created."""
+    for number in count(1):
+        folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
+        created = _make_folders(folder) if new else 0
+        if created or not new:
             with suppress(Taken):
                 mine = claim(folder)
-                mine.created = created
+                mine.created = max(mine.created, created)
                 return mine
     raise AssertionError  # numbers do not end
 
 
-def _numbered(first: Path) -> Iterator[Path]:
-    yield first
-    yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
+claim_new: Final = partial(claim_numbered, new=True)
+"""Create and claim a folder of this name, or of the next free one."""
 
 
 def _make_folders(folder: Path) -> int:

@@ -54,7 +54,7 @@ def read_client_files(run_dir: Path) -> ClientFiles:
 
 def read_records(run_dir: Path) -> Records:
     """Read throttles and seconds of a run directory."""
-    from keyheat.runs.records import second_counts, throttle_counts
+    from keyheat.runs.parquet import second_counts, throttle_counts
 
     missing: list[str] = []
     throttles, seconds = (run_dir / runfiles.FILES[name] for name in (runfiles.THROTTLES, runfiles.SECONDS))

@@ -67,15 +67,13 @@ class RunFolder:
 
 
 def versions(*names: str) -> dict[str, str]:
-    """Versions of Python and of the named packages."""
-    return {"python": python_version()} | {name: _version(name) for name in names}
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown (run from a checkout)"
+    found = {"python": python_version()}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown (run from a checkout)"
+    return found
 
 
 def totals_of(

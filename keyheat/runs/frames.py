@@ -11,7 +11,6 @@ What is not known is NA, never zero; of a file that is not there the frame has n
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
@@ -24,101 +23,8 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
 from keyheat.runs.latencies import mean_ms
 from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
+from keyheat.runs.parquet import COUNT, FRAMES, MOMENT, NUMBER, PERCENTILES, SECOND, TEXT
 from keyheat.words import INDEX_TABLE, TABLE, Direction, label_of
-
-SECOND, MOMENT, TEXT, COUNT, NUMBER = (
-    "datetime64[s, UTC]", "datetime64[us, UTC]", "string", "Int64", "Float64",
-)  # fmt: skip
-PERCENTILES: Final = {"p50_ms": 50.0, "p90_ms": 90.0, "p95_ms": 95.0, "p99_ms": 99.0, "p999_ms": 99.9}
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    name: str
-    dtype: str
-    unit: str
-    says: str
-
-
-_RESOURCE = Column("resource", TEXT, "", "`table`, or the name of an index")
-_DIRECTION = Column("direction", TEXT, "", "`read` or `write`")
-_OPERATION = Column("operation", TEXT, "", "`PutItem`, `Query` ...; NA on the rows of an index")
-
-FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
-    "seconds": (
-        Column("second", SECOND, "UTC", "the second in which the requests were sent"),
-        _RESOURCE,
-        _DIRECTION,
-        _OPERATION,
-        Column("attempts", COUNT, "requests", "attempts, retries among them"),
-        Column("accepted", COUNT, "requests", "those that succeeded"),
-        Column("throttled", COUNT, "requests", "those that were throttled"),
-        Column("errors", COUNT, "requests", "those that failed for another reason"),
-        Column("consumed_units", NUMBER, "capacity units", "what the accepted ones consumed, RCU or WCU"),
-        Column("unmet", COUNT, "requests", "of the errors, those that never met the table's limits"),
-    ),
-    "throttles": (
-        Column("at", MOMENT, "UTC", "when the attempt was sent"),
-        _RESOURCE,
-        _DIRECTION,
-        _OPERATION,
-        Column("reason", TEXT, "", "DynamoDB's own word; NA where it gave none"),
-        Column("constraint", TEXT, "", "the limit that the reason names: `partition`, `table` ..."),
-        Column("key", TEXT, "", "the digest of the partition key; NA where many keys are meant"),
-        Column("units", NUMBER, "capacity units", "what one such attempt would have consumed"),
-        Column("late_us", COUNT, "µs", "how much later than intended it was sent"),
-        Column("service_us", COUNT, "µs", "how long the refusal took"),
-        Column("count", COUNT, "requests", "attempts that the row stands for"),
-    ),
-    "minutes": (
-        Column("minute", SECOND, "UTC", "when the period begins"),
-        Column("period_s", COUNT, "s", "how long it is: 60, or more for an old window"),
-        _RESOURCE,
-        _DIRECTION,
-        Column("consumed_units", NUMBER, "capacity units", "consumed in the period"),
-        Column("throttle_events", NUMBER, "events", "throttled in the period, whatever the cause"),
-        Column("throttled_partition", NUMBER, "events", "those that a partition's limit caused"),
-        Column("throttled_table", NUMBER, "events", "those that the provisioned throughput caused"),
-        Column("throttled_max_on_demand", NUMBER, "events", "those that the on-demand maximum caused"),
-        Column("throttled_account", NUMBER, "events", "those that the account's quota caused"),
-        Column("provisioned_units_per_s", NUMBER, "capacity units/s", "as last published by then"),
-        Column("max_on_demand_units_per_s", NUMBER, "capacity units/s", "as last published by then"),
-    ),
-    "latency": (
-        Column("operation", TEXT, "", "`PutItem`, `Query` ..."),
-        Column("outcome", TEXT, "", "service time: `accepted`, `throttled`, `error`; `response`: response "
-               "time; `logical`: several requests; `backoff`: between attempts"),
-        Column("count", COUNT, "requests", "how many were timed"),
-        Column("mean_ms", NUMBER, "ms", "their mean"),
-        *(Column(name, NUMBER, "ms", f"percentile {at:g}") for name, at in PERCENTILES.items()),
-        Column("max_ms", NUMBER, "ms", "the slowest"),
-    ),
-    "keys": (
-        Column("window", SECOND, "UTC", "when the window begins; NA: the whole run"),
-        Column("window_s", NUMBER, "s", "how long it is; NA: the whole run"),
-        _DIRECTION,
-        Column("key", TEXT, "", "the digest of the partition key"),
-        Column("shown", TEXT, "", "its value, where the run was made with `--show-keys`"),
-        Column("units", NUMBER, "capacity units", "demand: throttled attempts as what they would cost"),
-        Column("consumed_units", NUMBER, "capacity units", "consumed; of the whole run only"),
-        Column("throttles", COUNT, "requests", "throttled attempts"),
-        Column("share", NUMBER, "", "of all demand, 0 to 1; of the whole run only"),
-    ),
-    "labels": (
-        Column("start", MOMENT, "UTC", "when the span begins"),
-        Column("end", MOMENT, "UTC", "when it ends"),
-        _RESOURCE,
-        _DIRECTION,
-        Column("constraint", TEXT, "", "what limited it: `partition`, `table`, `max_on_demand`, `account`, "
-               "`undetermined`"),
-        Column("throttles", COUNT, "requests", "throttled in the span"),
-        Column("grade", TEXT, "", "how it is known: `reason`, `cause_metric`, `inferred`"),
-        Column("confidence", NUMBER, "", "0 to 1"),
-        Column("rule", TEXT, "", "the rule that decided, see labels.md"),
-        Column("because", TEXT, "", "the evidence in words, a line each"),
-    ),
-}  # fmt: skip
-"""Every frame and its columns, in order."""
 
 
 def frame(name: str, content: pd.DataFrame | Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -169,18 +75,15 @@ def _nullable(rows: pa.Table) -> pd.DataFrame:
 def seconds_of(rows: Iterable[SecondCount]) -> pd.DataFrame:
     """The seconds in `evidence.json`, without operation, accepted and failed requests."""
     return frame("seconds", (
-        {"second": row.second, "resource": label_of(row.index), "direction": row.direction,
-         "attempts": row.attempts, "throttled": row.throttled, "consumed_units": row.consumed,
-         "unmet": row.unmet}
-        for row in rows
+        {**vars(row), "resource": label_of(row.index), "consumed_units": row.consumed} for row in rows
     ))  # fmt: skip
 
 
 def throttles_of(evidence: Evidence) -> pd.DataFrame:
     """The throttles in `evidence.json`: counts per second, resource and reason."""
     return frame("throttles", (
-        {"at": row.second, "resource": label_of(row.index), "direction": row.direction, "reason": row.reason,
-         "constraint": metrics.constraint_of(row.reason), "count": row.count}
+        {**vars(row), "at": row.second, "resource": label_of(row.index),
+         "constraint": metrics.constraint_of(row.reason)}
         for row in evidence.throttles or ()
     ))  # fmt: skip
 
@@ -231,23 +134,15 @@ def _points(series: Series) -> Iterable[tuple[Any, ...]]:
 def latency_of(histograms: Mapping[str, HdrHistogram]) -> pd.DataFrame:
     """The histograms of `latency.hdr`, one row each."""
     return frame("latency", (
-        {"operation": tag.partition(".")[0], "outcome": tag.partition(".")[2], **_durations(histogram)}
+        {
+            "operation": tag.partition(".")[0], "outcome": tag.partition(".")[2],
+            "count": histogram.get_total_count(), "mean_ms": mean_ms(histogram),
+            "max_ms": histogram.get_max_value() / US_PER_MS,
+            **{name: histogram.get_value_at_percentile(at) / US_PER_MS for name, at in PERCENTILES.items()},
+        }
         for tag, histogram in sorted(histograms.items())
         if histogram.get_total_count()
     ))  # fmt: skip
-
-
-def _durations(histogram: HdrHistogram) -> dict[str, float]:
-    at = {
-        name: histogram.get_value_at_percentile(percentile) / US_PER_MS
-        for name, percentile in PERCENTILES.items()
-    }
-    return {
-        "count": histogram.get_total_count(),
-        "mean_ms": mean_ms(histogram),
-        **at,
-        "max_ms": histogram.get_max_value() / US_PER_MS,
-    }
 
 
 def keys_of(keys: Keys) -> pd.DataFrame:

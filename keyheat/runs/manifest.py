@@ -40,7 +40,6 @@ class Stop:
 
     @property
     def words(self) -> str:
-        """The reason as a phrase."""
         after = f"after {self.at_s:,.0f} s"
         if self.rule in STOP_SHARES:
             came = f"{percent(self.seen)} of its attempts {STOP_SHARES[self.rule]}"
@@ -248,17 +247,14 @@ class Manifest(LenientPart):
 
     @property
     def name(self) -> str | None:
-        """The scenario's name, else the run's id."""
         return self._text("name") or self.run_id
 
     @property
     def question(self) -> str | None:
-        """The scenario's question."""
         return self._text("question")
 
     @property
     def expects(self) -> str | None:
-        """The scenario's expected label."""
         return self._text("expects")
 
     def _text(self, field: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Every series that is requested from CloudWatch, in one table, and the queries for it.
+"""Every series that is requested from CloudWatch, and the queries for it.
 
 Names, dimensions and periods: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
 A query without the index dimension returns the base table only, so each index needs its own.
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from keyheat.model import limits
 from keyheat.model.resources import Cause, parse_reason
@@ -116,54 +116,10 @@ def cause_events(direction: Direction, cause: Cause) -> str:
     return f"{direction.title()}{cause.metric}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """One row of the table: a metric, and whose it is."""
-
-    name: str
-    statistic: str = "Sum"
-    period_s: int = limits.MINUTE_S
-    of: Literal["resource", "table", "operation", "stream", "replicated", "replica"] = "resource"
-    """resource: the table and each index; stream: readers of its stream; replicated: the resources of a
-    global table, for writes from other Regions; replica: each other Region."""
-
-
-def _of_direction(direction: Direction) -> Iterator[Metric]:
-    yield Metric(name=consumed(direction))
-    for statistic in ("Minimum", "Maximum", "Average"):  # unequal: changed within the period
-        yield Metric(name=provisioned(direction), statistic=statistic, period_s=limits.SETTING_PERIOD_S)
-    yield Metric(name=on_demand_maximum(direction), statistic="Average", period_s=limits.SETTING_PERIOD_S)
-    yield Metric(name=throttle_events(direction))
-    for cause in Cause:
-        yield Metric(name=cause_events(direction, cause))
-
-
-METRICS: Final[tuple[Metric, ...]] = (
-    *_of_direction(Direction.READ),
-    *_of_direction(Direction.WRITE),
-    Metric(name=FAILED_CONDITIONS, of="table"),
-    Metric(name="TransactionConflict", of="table"),
-    Metric(name=THROTTLED_REQUESTS, of="operation"),
-    Metric(name=THROTTLED_REQUESTS, of="stream"),
-    Metric(name=SYSTEM_ERRORS, of="operation"),
-    Metric(name=SYSTEM_ERRORS, of="stream"),
-    Metric(name=LATENCY, statistic="Average", of="operation"),
-    Metric(name=LATENCY, statistic="SampleCount", of="operation"),
-    Metric(name=consumed(Direction.WRITE), of="replicated"),
-    Metric(name=REPLICATION_LATENCY, statistic="Average", period_s=limits.SETTING_PERIOD_S, of="replica"),
-)
-
-
 SETTINGS: Final = frozenset(
     name(direction) for name in (provisioned, on_demand_maximum) for direction in Direction
 )
 """Settings: a point holds until the next one. All other metrics describe one period."""
-
-READ: Final[dict[str, frozenset[str]]] = {
-    name: frozenset(metric.statistic for metric in METRICS if metric.name == name)
-    for name in dict.fromkeys(metric.name for metric in METRICS)
-}
-"""Accepted statistics by metric."""
 
 
 def split_label(label: str) -> tuple[str | None, str]:
@@ -263,36 +219,51 @@ def series_keys(
     indexes: Sequence[str] = (), *, replicas: Sequence[str] = (), finest_period_s: int = limits.MINUTE_S
 ) -> tuple[SeriesKey, ...]:
     """Every series of a table with these indexes, and replicas in these other Regions."""
+    minute, setting = limits.MINUTE_S, limits.SETTING_PERIOD_S
+    resources = [{"index": index} for index in (None, *indexes)]
+    stream = [{"operation": GET_RECORDS}]  # those who read the table's stream
+    operations: list[dict[str, str | None]] = [
+        {"operation": operation, "dimension": further}
+        for operation in OPERATIONS
+        for further in FURTHER.get(operation, (None,))
+    ]
+    rows: list[tuple[str, str, int, Sequence[Mapping[str, str | None]]]] = []
+    for direction in Direction:
+        rows += [
+            (consumed(direction), "Sum", minute, resources),
+            (provisioned(direction), "Minimum", setting, resources),  # unequal: changed within the period
+            (provisioned(direction), "Maximum", setting, resources),
+            (provisioned(direction), "Average", setting, resources),
+            (on_demand_maximum(direction), "Average", setting, resources),
+            (throttle_events(direction), "Sum", minute, resources),
+            *((cause_events(direction, cause), "Sum", minute, resources) for cause in Cause),
+        ]
+    rows += [
+        (FAILED_CONDITIONS, "Sum", minute, [{}]),
+        ("TransactionConflict", "Sum", minute, [{}]),
+        (THROTTLED_REQUESTS, "Sum", minute, [*operations, *stream]),
+        (SYSTEM_ERRORS, "Sum", minute, [*operations, *stream]),
+        (LATENCY, "Average", minute, operations),
+        (LATENCY, "SampleCount", minute, operations),
+    ]
+    if replicas:  # writes from other Regions, and how late each other Region is
+        of_region = [{"dimension": f"ReceivingRegion={region}"} for region in replicas]
+        replicated = [{**resource, "dimension": REPLICATED} for resource in resources]
+        rows.append((consumed(Direction.WRITE), "Sum", minute, replicated))
+        rows.append((REPLICATION_LATENCY, "Average", setting, of_region))
     return tuple(
-        SeriesKey(
-            metric=metric.name,
-            statistic=metric.statistic,
-            period_s=max(metric.period_s, finest_period_s),
-            index=index,
-            operation=operation,
-            dimension=dimension,
-        )
-        for metric in METRICS
-        for index, operation, dimension in _owners(metric, indexes, replicas)
+        SeriesKey(metric=metric, statistic=statistic, period_s=max(period_s, finest_period_s), **owner)
+        for metric, statistic, period_s, owners in rows
+        for owner in owners
     )
 
 
-def _owners(
-    metric: Metric, indexes: Sequence[str], replicas: Sequence[str]
-) -> Iterator[tuple[str | None, str | None, str | None]]:
-    """Index, operation and further dimension of each series of a metric."""
-    if metric.of == "operation":
-        for operation in OPERATIONS:
-            for further in FURTHER.get(operation, (None,)):
-                yield None, operation, further
-    elif metric.of == "stream":
-        yield None, GET_RECORDS, None
-    elif metric.of == "replica":
-        for region in replicas:
-            yield None, None, f"ReceivingRegion={region}"
-    elif metric.of != "replicated" or replicas:
-        for index in (None,) if metric.of == "table" else (None, *indexes):
-            yield index, None, REPLICATED if metric.of == "replicated" else None
+_ALL: Final = series_keys(replicas=("any",))
+READ: Final[Mapping[str, frozenset[str]]] = {
+    name: frozenset(key.statistic for key in _ALL if key.metric == name)
+    for name in dict.fromkeys(key.metric for key in _ALL)
+}
+"""Accepted statistics by metric."""
 
 
 def queries(table: str, keys: Sequence[SeriesKey]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ Content = TypeVar("Content")
 class Run:
     """A run, or a table over a window: its evidence, and its directory.
 
-    Frames are read on first use; `keyheat.runs.frames.FRAMES` describes them. Times are the service's, as
+    Frames are read on first use; `keyheat.runs.parquet.FRAMES` describes them. Times are the service's, as
     CloudWatch's are. A damaged file raises `FileProblem`.
     """
 
@@ -103,8 +103,7 @@ def read_counted_throttles(folder: Path) -> "pd.DataFrame":
     Counting a million rows is faster than converting them. Raises `FileProblem`.
     """
     from keyheat.runs import frames
-    from keyheat.runs.parquet import read_table
-    from keyheat.runs.records import throttles_counted
+    from keyheat.runs.parquet import read_table, throttles_counted
 
     rows = read_table(folder / FILES[runfiles.THROTTLES], runfiles.THROTTLES)
     counted = throttles_counted(rows)

@@ -39,7 +39,6 @@ class AutoScaling(LenientPart):
         return next((scaled for scaled in self.scaled if (scaled.index, scaled.side) == key), None)
 
     def in_words(self) -> list[str]:
-        """Notes for the user, one line each."""
         if self.why is not None:
             return [f"whether auto scaling changes its capacity is not known: {self.why}"]
         return [f"auto scaling may change its capacity during this run: {scaled}" for scaled in self.scaled]

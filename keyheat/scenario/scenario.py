@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError
 
-from keyheat.bounds import NotAccepted, parsed_json, parsed_toml, text_of
+from keyheat.inputs import NotAccepted, parsed_json, parsed_toml, text_of
 from keyheat.masking import short_path
 from keyheat.scenario.mistakes import (
     broken_attributes,

@@ -18,7 +18,7 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any, Final
 
-from keyheat.bounds import MOST_KEY_PARTS, NotAccepted, parsed_toml, text_of
+from keyheat.inputs import MOST_KEY_PARTS, NotAccepted, parsed_toml, text_of
 from keyheat.runfiles import write_atomically
 from keyheat.scenario.scenario import Scenario, ScenarioError, parsed, scenario_from_dict
 from keyheat.scenario.spec.tasks import without_total_rate

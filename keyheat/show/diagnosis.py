@@ -291,12 +291,12 @@ def _notes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[str]:
     track, labels = diagnosed.run.track(facts.resource), diagnosed.run.labels_of(facts.resource)
     each = track.units_if_alone if track and facts.at_least_per_s else None
     if track is not None and each is not None and each > track.units_of_refused:
-        asked = demand(replace(track, units_per_request=each), labels)
-        more = f" and the demand was {rate(asked.units_per_s, UNITS[track.direction])}" if asked else ""
+        size, unit = "", UNITS[track.direction]
+        if (whole_demand := demand(replace(track, units_per_request=each), labels)) is not None:
+            size = f" and the demand was {rate(whole_demand.units_per_s, unit)}: size the cure for that"
         yield (
             "The demand is a lower bound: the evidence does not count the requests of each operation. If "
-            f"only those that it counts were sent, one took {measured(each)} units{more}: size the cure for "
-            "that."
+            f"only those that it counts were sent, one took {measured(each)} units{size}."
         )
     for finding in diagnosis.findings:
         if finding.resource is None:  # what is found of a resource stands in the facts

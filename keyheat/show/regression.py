@@ -15,7 +15,6 @@ from keyheat.regression.outcome import (
     GateFinding,
     RunMade,
     SessionOutcome,
-    is_idle,
     worst_first,
 )
 from keyheat.regression.phrases import (
@@ -123,9 +122,9 @@ def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Secti
             "now": value(finding.after, finding.gate.measure),
         }
         for finding in findings
-        if not is_idle(finding)
+        if not finding.idle
     ]  # fmt: skip
-    idle = ", ".join(finding.gate.measure for finding in findings if is_idle(finding))
+    idle = ", ".join(finding.gate.measure for finding in findings if finding.idle)
     scenario = f"Scenario {case.scenario}. " if case.scenario != case.name else ""
     lines = (f"{scenario}Target: {case.target}. {case.question}".rstrip(),)
     return Section(
@@ -133,7 +132,7 @@ def _case(outcome: SessionOutcome, case: CaseMade, folder: Path | None) -> Secti
         lines=(*lines, *([f"Nothing to measure: {idle}."] if idle else [])),
         tables=(
             *([Table(title=f"Gates of {case.name}", rows=tuple(rows))] if rows else []),
-            *_runs(case, {finding.gate.measure for finding in findings if not is_idle(finding)}, folder),
+            *_runs(case, {finding.gate.measure for finding in findings if not finding.idle}, folder),
         ),
     )  # fmt: skip
 

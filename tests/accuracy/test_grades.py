@@ -8,7 +8,8 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence
 from tests.make import START, an_evidence, client_seconds, throttled
 from tools.accuracy.draw import Loss
-from tools.accuracy.score import CAUSES, left
+from tools.accuracy.score import left
+from tools.accuracy.worlds import CAUSES
 
 MINUTE = timedelta(minutes=1)
 KEY = ("metric", "statistic", "period_s", "index", "operation")
@@ -55,6 +56,9 @@ def test_consumption_with_the_clients_seconds() -> None:
     assert {"WriteThrottleEvents", "ConsumedWriteCapacityUnits"} <= metrics_of(found)
     assert found.seconds is not None
     assert all(row.reason is None for row in found.throttles or ())
+    alone = left(everything(), "minutes", client=True)
+    assert metrics_of(alone) == metrics_of(found)
+    assert (alone.throttles, alone.seconds) == (None, None)
 
 
 @pytest.mark.parametrize(

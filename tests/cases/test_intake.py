@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from keyheat.bounds import NotAccepted, parsed_json, text_of
 from keyheat.endpoint.contents import fill
 from keyheat.endpoint.options import Contents
 from keyheat.endpoint.service import Regions, Service
 from keyheat.evidence.request import facts_from_file, window_of
+from keyheat.inputs import NotAccepted, parsed_json, text_of
 from keyheat.intake.scenario import Demand, scenario_text
 from keyheat.intake.sources import read_source
 from keyheat.intake.suite import scenarios_among

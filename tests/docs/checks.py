@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from keyheat import runfiles
 from keyheat.runs import parquet
-from keyheat.runs.frames import FRAMES
+from keyheat.runs.parquet import FRAMES
 from keyheat.scenario.scenario import load_scenario
 from tests.docs.page import PAGES, code_of
 from tests.docs.reader import Reader

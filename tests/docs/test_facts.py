@@ -36,7 +36,7 @@ from keyheat.model.retries import policy_of
 from keyheat.regression.outcome import EXIT_CODES, Gate
 from keyheat.regression.suite_spec import CaseSpec, RunSpec, SuiteSpec
 from keyheat.runs.formats import Finding
-from keyheat.runs.frames import FRAMES
+from keyheat.runs.parquet import FRAMES
 from keyheat.runs.partitions import MOST_ROWS
 from keyheat.runs.run import Run
 from keyheat.show.charts import MOST_POINTS

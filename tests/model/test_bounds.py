@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyheat.bounds import (
+from keyheat.inputs import (
     MOST_DEPTH,
     MOST_KEY_PARTS,
     MOST_TEXT_BYTES,

@@ -1,4 +1,4 @@
-"""Small tables: capacity handed out in chunks to admission nodes, and indexes that rest."""
+"""Small tables: capacity handed out in chunks to admission nodes, and indexes that rest; on-demand maxima."""
 
 from random import Random
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keyheat.model.behaviour import DEFAULT
 from keyheat.model.bucket import Backlog, Bucket, TokenBucket
-from keyheat.model.nodes import Caller, NodeBucket, provisioned_bucket
+from keyheat.model.nodes import Caller, MaximumBucket, NodeBucket, Surroundings, provisioned_bucket
 from keyheat.model.resources import TableCapacity
 from keyheat.model.splits import position
 from keyheat.model.table import TableModel
@@ -20,9 +20,8 @@ CHUNK, NODES = DEFAULT.node_chunk_units, DEFAULT.nodes
 def bucket(
     rate: float, caller: Caller | None = None, kept: Bucket | None = None, *, at_s: float = 0.0
 ) -> Bucket:
-    return provisioned_bucket(
-        kept, rate, behaviour=DEFAULT, scale=1.0, caller=caller or Caller(), rng=Random(1), now_s=at_s
-    )
+    around = Surroundings(behaviour=DEFAULT, scale=1.0, rng=Random(1), account={}, caller=caller or Caller())
+    return provisioned_bucket(kept, rate, around, at_s)
 
 
 def test_a_connection_spends_the_chunk_of_its_node_and_waits_for_the_next() -> None:
@@ -102,3 +101,42 @@ def test_an_index_that_is_spent_without_asking_rests_too() -> None:
     assert index.held(20.0) == 0
     index.spend(0.0, 30.0)
     assert index.held(30.0) == pytest.approx(29.5)
+
+
+MAXIMUM_NODES = DEFAULT.maximum_nodes
+
+
+def maximum(rate: float, caller: Caller | None = None) -> MaximumBucket:
+    large = {"large_units": rate, "recovery_s": 1.0, "ready_s": [0.0] * MAXIMUM_NODES}
+    return MaximumBucket(rate, rate, rate, 0.0, caller=caller or Caller(), **large)
+
+
+def test_a_connection_stays_with_its_node() -> None:
+    caller = Caller(3)
+    bucket = maximum(1, caller)
+    assert bucket.take(351, 0.0)
+    assert not bucket.take(351, 0.5)
+    caller.connection = 4
+    assert bucket.take(351, 0.5)
+    caller.connection = 3 + MAXIMUM_NODES
+    assert not bucket.take(351, 0.5)
+
+
+@given(st.lists(st.tuples(st.floats(0, 2), st.floats(0.5, 20)), max_size=60))
+def test_what_fits_into_a_second_is_held_to_the_unit(asked: list[tuple[float, float]]) -> None:
+    bucket, plain, now_s = maximum(20), TokenBucket.full(rate=20, depth=20, now_s=0.0), 0.0
+    for pause_s, units in asked:
+        now_s += pause_s
+        assert bucket.allows(units, now_s) == plain.allows(units, now_s)
+        assert bucket.take(units, now_s) == plain.take(units, now_s)
+        assert bucket.held(now_s) == plain.held(now_s)
+
+
+def test_a_changed_maximum_keeps_what_its_nodes_have_spent() -> None:
+    bucket = maximum(1)
+    for _ in range(MAXIMUM_NODES):
+        assert bucket.take(351, 0.0)
+    raised = bucket.resized(rate=100, depth=100, now_s=0.5)
+    assert raised.large_units == 100
+    assert not raised.allows(351, 0.5)
+    assert maximum(1).resized(rate=400, depth=400, now_s=0.0).take(1, 0.0)

@@ -1,13 +1,15 @@
-"""Run files are whole or absent, and a reader says what is wrong with one."""
+"""Run files are whole or absent, and a reader says what is wrong with one: of many mistakes, a screenful."""
 
 import os
 from pathlib import Path
 from typing import IO
 
 import pytest
+from pydantic import BaseModel
 
 from keyheat import runfiles
 from keyheat.runfiles import FileProblem, read_json, write_atomically, write_json
+from keyheat.validation import checked
 
 
 @pytest.mark.parametrize(
@@ -59,3 +61,18 @@ def test_a_writer_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_atomically(tmp_path / "run.json", interrupted)
     assert os.listdir(tmp_path) == []
+
+
+class Row(BaseModel):
+    count: int
+
+
+class Content(BaseModel):
+    rows: tuple[Row, ...]
+
+
+def test_of_many_mistakes_twenty_are_shown() -> None:
+    with pytest.raises(FileProblem, match="100 errors") as problem:
+        checked(Path("f.json"), Content, {"rows": [{}] * 100})
+    assert len(str(problem.value).splitlines()) == 22
+    assert str(problem.value).endswith("and 80 more")

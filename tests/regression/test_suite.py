@@ -13,7 +13,7 @@ from keyheat.analysis.measures import MEASURES
 from keyheat.masking import short_path
 from keyheat.regression import suite
 from keyheat.regression.compare import judge
-from keyheat.regression.outcome import LABELS, LEAST_EFFECTS, Gate, is_noisy
+from keyheat.regression.outcome import LABELS, LEAST_EFFECTS, Gate
 from keyheat.regression.suite import (
     DEFAULT_GATES,
     OF_LIMITS,
@@ -65,7 +65,7 @@ def test_a_target_that_has_noise_is_held_to_statistics_too_and_run_five_times(tm
         assert (one.gates, one.repetitions) == (DEFAULT_GATES, 5)
     assert [one.name for one in found.cases] == ["hotkey", "own"]
     (once,) = suite_of(tmp_path, case(target="local", repetitions=1)).cases
-    assert not any(map(is_noisy, once.gates)), "one repetition decides nothing statistical"
+    assert not any(gate.noisy for gate in once.gates), "one repetition decides nothing statistical"
 
 
 def test_every_statistical_measure_has_a_least_effect() -> None:
@@ -226,7 +226,7 @@ def test_our_suites_are_right_and_named_as_their_files(path: Path) -> None:
     found = load_suite(path)
     assert found.name == path.stem
     for one in found.cases:
-        held = {gate.measure for gate in one.gates if is_noisy(gate)}
+        held = {gate.measure for gate in one.gates if gate.noisy}
         assert "throttle_share" in held
         assert one.simulated == (held == set(OF_LIMITS))
 

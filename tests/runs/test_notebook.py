@@ -12,7 +12,7 @@ import pytest
 import keyheat
 from keyheat.cli.main import main
 from keyheat.runfiles import FileProblem
-from keyheat.runs.frames import FRAMES
+from keyheat.runs.parquet import FRAMES
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,7 @@ from keyheat.scenario.scenario import load_scenario
 from keyheat.simulator.jobs import Job
 from tests.trial.worlds import observed, trial_of, written_run
 from tools.trial import __main__ as verb_of_trial
-from tools.trial.record import read_trial, write_trial
-from tools.trial.scenarios import NAMES
+from tools.trial.record import NAMES, read_trial, write_trial
 
 ROOT = Path(__file__).parents[2]
 Tool = Callable[..., Any]

@@ -10,8 +10,7 @@ from keyheat.simulator.simulate import Simulation
 from tests import loaded_runs
 from tests.asked_endpoint import AskedEndpoint
 from tests.one_by_one import asked_one_by_one
-from tools.trial.record import Observed, ScenarioName, Trial, observed_simulation
-from tools.trial.scenarios import FOLDER, trial_scenario
+from tools.trial.record import FOLDER, Observed, ScenarioName, Trial, observed_simulation, trial_scenario
 
 SEED = 5
 

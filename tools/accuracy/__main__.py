@@ -14,12 +14,11 @@ from keyheat.masking import short_path
 from keyheat.runfiles import write_atomically
 from keyheat.show.console import bars, counted, err, in_words, out, print_json
 from keyheat.words import BROKEN, DONE
-from tools.accuracy import text as shown_as
 from tools.accuracy.draw import draw
 from tools.accuracy.run import labels_of, outcomes, play, together
 from tools.accuracy.score import BEST
-from tools.accuracy.tally import missed, score_all
-from tools.accuracy.worlds import WorldsName, worlds_of
+from tools.accuracy.tally import explained, missed, plain, score_all, table
+from tools.accuracy.worlds import WORLDS, WorldsName
 
 
 @click.command()
@@ -43,38 +42,28 @@ def accuracy(
 
     Exit code 1 where a goal is missed.
     """
-
     if only is not None:
         if file is not None or not in_words():
             raise click.UsageError("--only explains one scenario in words: leave --write and --json out")
-        return _explain(seed, only, worlds)
+        played, numbers = play(draw(seed, only, WORLDS[worlds])), load_thresholds()
+        out.print(explained(played, {best: labels_of(played, best, numbers) for best in BEST}))
+        return DONE
     jobs = min(jobs or os.cpu_count() or 1, count)
-    found = together(
-        list(counted(outcomes(seed, range(count), worlds=worlds, jobs=jobs), count, "scenarios", bars))
-    )
-    scores = score_all(found.answered, found.judged)
+    every = outcomes(seed, range(count), worlds=worlds, jobs=jobs)
+    scores = score_all(*together(counted(every, count, "scenarios", bars)))
     short = tuple(missed(scores, worlds))
-    result = shown_as.plain(scores, short, seed=seed, count=count, worlds=worlds)
+    result = plain(scores, short, seed=seed, count=count, worlds=worlds)
     if file is not None:
         text = (json.dumps(result, indent=1) + "\n").encode()
         write_atomically(file, lambda open_file: open_file.write(text))
         err.print(f"Scores: {short_path(file.resolve())}")
     if in_words():
-        out.print(shown_as.table(scores, worlds))
+        out.print(table(scores, worlds))
     else:
         print_json(result)
     for goal in short:
         err.print(f"missed: {goal}")
     return BROKEN if short else DONE
-
-
-def _explain(seed: int, number: int, worlds: WorldsName) -> int:
-    """One scenario in full."""
-
-    played, numbers = play(draw(seed, number, worlds_of(worlds))), load_thresholds()
-    labels = {best: labels_of(played, best, numbers) for best in BEST}
-    out.print(shown_as.explained(played, labels))
-    return DONE
 
 
 if __name__ == "__main__":

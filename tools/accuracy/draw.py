@@ -1,7 +1,7 @@
 """One random scenario from a seed and a number: a table, its load, what disturbs it, what is lost."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, TypeVar
@@ -12,17 +12,17 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, SecondCount, Series, ThrottleCount, Window
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.words import Direction
-from tools.accuracy.draft import Draft, a_kind
 from tools.accuracy.situations import BESIDE, SITUATIONS, a_situation
-from tools.accuracy.streams import RandomTraffic, RequestStream, a_duration_s, between, some_keys
-from tools.accuracy.worlds import NOMINAL, WIDE, Publication, Worlds
+from tools.accuracy.streams import RequestStream, a_duration_s, between, some_keys
+from tools.accuracy.worlds import NOMINAL, WIDE, Draft, Publication, Worlds, a_kind
 
 
 def disturb(draft: Draft) -> None:
     """Nothing, one disturbance or several, each by its own chance."""
     rng, chance = draft.rng, draft.worlds
-    if rng.random() < chance.another_client:
-        _another_client(draft)
+    if rng.random() < chance.another_client:  # our client's record does not hold it
+        keys, _word = some_keys(rng, "theirs", min(1.0, 0.5 * draft.kind.ceiling / draft.peak))
+        draft.send(draft.peak * between(rng, 0.05, 1.0), (keys,), ours=False)
     if not draft.on_demand:
         kind = rng.random()
         if kind < chance.changed:
@@ -30,13 +30,9 @@ def disturb(draft: Draft) -> None:
         elif kind < chance.changed + chance.scaled:
             _auto_scaling(draft)
         elif kind < chance.changed + chance.scaled + chance.switched:
-            _mode_switch(draft)
-
-
-def _another_client(draft: Draft) -> None:
-    """Somebody else uses the same table, and our client's record does not hold it."""
-    keys, _word = some_keys(draft.rng, "theirs", min(1.0, 0.5 * draft.kind.ceiling / draft.peak))
-    draft.send(draft.peak * between(draft.rng, 0.05, 1.0), (keys,), ours=False)
+            at_s = _some_time(draft)
+            draft.timeline.append({"at_s": at_s, "billing_mode": "PAY_PER_REQUEST"})
+            draft.said.append(f"on-demand after {at_s} s")
 
 
 def _capacity_changes(draft: Draft) -> None:
@@ -63,13 +59,6 @@ def _auto_scaling(draft: Draft) -> None:
     bounds = {"min": max(1, round(now * draft.rng.uniform(0.2, 1.0))), "max": most}
     draft.table["auto_scaling"] = {draft.side: bounds}
     draft.said.append(f"auto scaling from {bounds['min']:,} to {most:,}")
-
-
-def _mode_switch(draft: Draft) -> None:
-    """To on-demand mode in mid-window."""
-    at_s = _some_time(draft)
-    draft.timeline.append({"at_s": at_s, "billing_mode": "PAY_PER_REQUEST"})
-    draft.said.append(f"on-demand after {at_s} s")
 
 
 def _some_time(draft: Draft) -> int:
@@ -109,7 +98,6 @@ class Loss:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The loss for a person."""
         found = []
         if self.first:
             found.append(f"the window begins {self.first} min into the load")
@@ -122,22 +110,20 @@ class Loss:
         return tuple(found)
 
     def of(self, evidence: Evidence) -> Evidence:
-        """The evidence without what is lost."""
         window = evidence.window
         start = window.start + self.first * MINUTE
         lost = self._lost(window)
 
-        def kept(at: datetime, period_s: int) -> bool:
-            setting = period_s == limits.SETTING_PERIOD_S  # asked for from before the window on
-            return at not in lost and (at >= start or setting)
+        def left(series: Series) -> Series:
+            setting = series.period_s == limits.SETTING_PERIOD_S  # asked for from before the window on
+            points = () if series.metric == self.series else series.points
+            kept = tuple(point for point in points if point[0] not in lost and (point[0] >= start or setting))
+            return series.model_copy(update={"points": kept})
 
-        series = tuple(
-            _without(one, kept if one.metric != self.series else _nothing) for one in evidence.series
-        )
         return evidence.model_copy(
             update={
                 "window": Window(start=start, end=window.end),
-                "series": series,
+                "series": tuple(map(left, evidence.series)),
                 "throttles": _since(evidence.throttles, start),
                 "seconds": _since(evidence.seconds, start),
             }
@@ -154,15 +140,6 @@ class Loss:
         total = round((window.end - window.start) / MINUTE)
         every = [window.start + number * MINUTE for number in range(total)]
         return {at for number, at in enumerate(every) if number in self.minutes or at >= published}
-
-
-def _nothing(_at: datetime, _period_s: int) -> bool:
-    return False
-
-
-def _without(series: Series, kept: Callable[[datetime, int], bool]) -> Series:
-    points = tuple(point for point in series.points if kept(point[0], series.period_s))
-    return series.model_copy(update={"points": points})
 
 
 def _since(rows: Sequence[Row] | None, start: datetime) -> tuple[Row, ...] | None:
@@ -189,8 +166,6 @@ CLIENT_BESIDE_CAUSES = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomScenario:
-    """A random scenario, whole."""
-
     number: int
     situation: str
     scenario: Scenario
@@ -201,10 +176,6 @@ class RandomScenario:
     loss: Loss
     client: bool  # whether a client without reasons is there beside the cause metrics
     said: tuple[str, ...]
-
-    def traffic(self) -> RandomTraffic:
-        """What is sent, to be answered once."""
-        return RandomTraffic(self.streams, self.scenario.seed)
 
 
 def draw(seed: int, number: int, worlds: Worlds = WIDE) -> RandomScenario:
@@ -222,6 +193,9 @@ def draw(seed: int, number: int, worlds: Worlds = WIDE) -> RandomScenario:
     loss = a_loss(rng, minutes)
     client = rng.random() < CLIENT_BESIDE_CAUSES
     behaviour, publication = worlds.behaviour(rng), worlds.publication(rng)
+    differs = (
+        f"{name} {value:.3g}" for name, value in asdict(behaviour).items() if value != getattr(DEFAULT, name)
+    )
     return RandomScenario(
         number=number,
         situation=situation.__name__.replace("_", " "),
@@ -232,16 +206,8 @@ def draw(seed: int, number: int, worlds: Worlds = WIDE) -> RandomScenario:
         offset_s=offset_s,
         loss=loss,
         client=client,
-        said=(*draft.said, *_differs(behaviour), *publication.words, *loss.words),
+        said=(*draft.said, *differs, *publication.words, *loss.words),
     )
-
-
-def _differs(behaviour: Behaviour) -> Iterator[str]:
-    """What is not as the model has it, for a person."""
-    for field in fields(Behaviour):
-        value = getattr(behaviour, field.name)
-        if value != getattr(DEFAULT, field.name):
-            yield f"{field.name} {value:.3g}"
 
 
 def _beside(draft: Draft) -> Draft:
@@ -284,23 +250,23 @@ CHANCE_ROWS: Final[tuple[tuple[str, float, float], ...]] = (
     ("the other direction is loaded, too", BOTH_DIRECTIONS, BOTH_DIRECTIONS),
     *(
         (what, getattr(WIDE, name), getattr(NOMINAL, name))
-        for what, name in (
-            ("another client uses the same table", "another_client"),
-            ("requests arrive at random, not evenly (each stream)", "at_random"),
-            ("refused requests come again, after a wait (each stream)", "tried_again"),
-            ("capacity is raised or lowered in mid-window (provisioned)", "changed"),
-            ("auto scaling is on (provisioned)", "scaled"),
-            ("the table is switched to on-demand in mid-window (provisioned)", "switched"),
-        )
+        for name, what in {
+            "another_client": "another client uses the same table",
+            "at_random": "requests arrive at random, not evenly (each stream)",
+            "tried_again": "refused requests come again, after a wait (each stream)",
+            "changed": "capacity is raised or lowered in mid-window (provisioned)",
+            "scaled": "auto scaling is on (provisioned)",
+            "switched": "the table is switched to on-demand in mid-window (provisioned)",
+        }.items()
     ),
     *(
         (what, CHANCES[name], CHANCES[name])
-        for what, name in (
-            ("the window begins in the middle of the load", "beginning"),
-            ("CloudWatch lacks minutes within the window", "minutes"),
-            ("CloudWatch lacks the last minutes", "end"),
-            ("a series of settings never arrived", "series"),
-        )
+        for name, what in {
+            "beginning": "the window begins in the middle of the load",
+            "minutes": "CloudWatch lacks minutes within the window",
+            "end": "CloudWatch lacks the last minutes",
+            "series": "a series of settings never arrived",
+        }.items()
     ),
 )
 """Each disturbance and its chance in each of the worlds."""

@@ -2,10 +2,11 @@
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from multiprocessing import get_context, parent_process
 from threading import Thread
 
@@ -15,11 +16,11 @@ from keyheat.evidence.simulated import evidence_of
 from keyheat.runs.formats import Evidence, Label
 from keyheat.runs.run import Run
 from keyheat.simulator.simulate import SIMULATED_START_S, simulate
-from tools.accuracy import score, truth
+from tools.accuracy import score
 from tools.accuracy.draw import RandomScenario, draw
-from tools.accuracy.score import BEST, Best, LabelScore, SpanScore
-from tools.accuracy.truth import TrueRecord, TrueSpan, Whose
-from tools.accuracy.worlds import WorldsName, worlds_of
+from tools.accuracy.score import BEST, Best, LabelScore, SpanScore, TrueRecord, TrueSpan, Whose
+from tools.accuracy.streams import RandomTraffic
+from tools.accuracy.worlds import WORLDS, WorldsName
 
 NOTHING = TrueRecord()
 
@@ -34,16 +35,11 @@ class SimulatedScenario:
     evidence: Evidence
 
     def left(self, best: Best) -> Evidence:
-        """The evidence with everything better than `best` hidden."""
         return score.left(self.evidence, best, client=self.drawn.client)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioScores:
-    """One scenario, judged with every grade of evidence."""
-
-    answered: tuple[SpanScore, ...] = ()
-    judged: tuple[LabelScore, ...] = ()
+Scores = tuple[list[SpanScore], list[LabelScore]]
+"""Spans and labels of scenarios, judged with every grade of evidence."""
 
 
 def play(drawn: RandomScenario) -> SimulatedScenario:
@@ -51,15 +47,15 @@ def play(drawn: RandomScenario) -> SimulatedScenario:
     simulation = simulate(
         drawn.scenario,
         started_s=SIMULATED_START_S + drawn.offset_s,
-        traffic=drawn.traffic(),
+        traffic=RandomTraffic(drawn.streams, drawn.scenario.seed),
         behaviour=drawn.behaviour,
     )
     whole = drawn.publication.of(evidence_of(simulation))
     model = simulation.models[drawn.scenario.table.name]
-    records = truth.records(model.decisions())
+    records = score.records(model.decisions())
     seen = drawn.loss.seen(whole.window)
     spans = {
-        whose: truth.true_spans(whose, {s: causes for s, causes in record.refused.items() if seen(s)})
+        whose: score.true_spans(whose, {s: causes for s, causes in record.refused.items() if seen(s)})
         for whose, record in records.items()
     }
     return SimulatedScenario(drawn=drawn, records=records, spans=spans, evidence=drawn.loss.of(whole))
@@ -70,7 +66,7 @@ def labels_of(played: SimulatedScenario, best: Best, numbers: Thresholds) -> tup
     return labels_in(Run(played.left(best)), numbers)
 
 
-def judge(played: SimulatedScenario, numbers: Thresholds) -> ScenarioScores:
+def judge(played: SimulatedScenario, numbers: Thresholds) -> Scores:
     """A scenario's labels, with every grade of evidence, against its truth."""
     number = played.drawn.number
     answered: list[SpanScore] = []
@@ -78,22 +74,23 @@ def judge(played: SimulatedScenario, numbers: Thresholds) -> ScenarioScores:
     for best in BEST:
         labels = labels_of(played, best, numbers)
         for whose in sorted({*played.records, *((one.resource, one.direction) for one in labels)}):
-            own, record = score.of_whose(labels, whose), played.records.get(whose, NOTHING)
+            own = [label for label in labels if (label.resource, label.direction) == whose]
+            record = played.records.get(whose, NOTHING)
             sprinkle = score.is_sprinkle(record, numbers.noise)
             spans = played.spans.get(whose, ())
             answered += score.answers(spans, own, record, number=number, best=best, sprinkle=sprinkle)
-            judged += score.judged(own, truth.with_quota(played.records, whose), number=number, best=best)
-    return ScenarioScores(answered=tuple(answered), judged=tuple(judged))
+            judged += score.judged(own, score.with_quota(played.records, whose), number=number, best=best)
+    return answered, judged
 
 
-def outcome(seed: int, worlds: WorldsName, number: int) -> ScenarioScores:
+def outcome(seed: int, worlds: WorldsName, number: int) -> Scores:
     """The `number`-th scenario of a seed, from drawing to judging."""
-    return judge(play(draw(seed, number, worlds_of(worlds))), load_thresholds())
+    return judge(play(draw(seed, number, WORLDS[worlds])), load_thresholds())
 
 
 def outcomes(
     seed: int, numbers: Sequence[int], *, worlds: WorldsName = "wide", jobs: int = 1
-) -> Iterator[ScenarioScores]:
+) -> Iterator[Scores]:
     """Many scenarios in the order of their numbers, `jobs` at a time; the same whatever `jobs` is."""
     one = partial(outcome, seed, worlds)
     if jobs == 1:
@@ -116,9 +113,6 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def together(found: Sequence[ScenarioScores]) -> ScenarioScores:
-    """All answers and labels of many scenarios."""
-    return ScenarioScores(
-        answered=tuple(one for each in found for one in each.answered),
-        judged=tuple(one for each in found for one in each.judged),
-    )
+def together(scenarios: Iterable[Scores]) -> Scores:
+    answered, judged = zip(*scenarios, strict=True)
+    return list(chain(*answered)), list(chain(*judged))

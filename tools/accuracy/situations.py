@@ -14,7 +14,6 @@ from keyheat.model.behaviour import DEFAULT
 from keyheat.model.resources import ON_DEMAND_START
 from keyheat.simulator.flow import IndexFlow
 from keyheat.simulator.masses import Masses, Within
-from tools.accuracy.draft import Draft
 from tools.accuracy.streams import (
     LONGEST_S,
     above_burst,
@@ -27,7 +26,7 @@ from tools.accuracy.streams import (
     some_keys,
     some_spikes,
 )
-from tools.accuracy.worlds import WorldsName
+from tools.accuracy.worlds import Draft, WorldsName
 
 Situation = Callable[[Draft], None]
 PATIENCE_S: Final = 750  # the most that a load is made longer, so that a burst is spent within it
@@ -256,7 +255,6 @@ BESIDE: Final[dict[bool, tuple[Situation, ...]]] = {
 
 
 def a_situation(rng: Random, worlds: WorldsName) -> Situation:
-    """One of the situations, by their weights."""
     situations, nominal, wide = zip(*SITUATIONS, strict=True)
     found: Situation = rng.choices(situations, weights=wide if worlds == "wide" else nominal)[0]
     return found

@@ -1,7 +1,7 @@
 """The load of a random scenario: streams of requests, where they fall, and the chances they are drawn by."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, log, pi
 from random import Random
@@ -97,13 +97,9 @@ def keys(named: Sequence[tuple[str, float]], *, even: float, within: Within = "p
         points=np.array([at for at, _, _ in placed], dtype=np.uint64),
         shares=np.array([share for _, _, share in placed], dtype=np.float64),
         even=even,
-        name=_names(tuple(name for _, name, _ in placed)),
+        name=[name for _, name, _ in placed].__getitem__,
         within=within,
     )
-
-
-def _names(names: tuple[str, ...]) -> Callable[[int], str]:
-    return lambda number: names[number]
 
 
 def some_keys(rng: Random, name: str, hottest: float) -> tuple[Masses, str]:
@@ -176,14 +172,17 @@ def a_shape(rng: Random, duration_s: int, *, base: tuple[float, float] = (0.05, 
             first, last = sorted((rng.uniform(0.05, 0.6), 1.0), reverse=rng.random() < 0.25)
             return np.linspace(first, last, duration_s), f"a ramp from {first:.0%} to {last:.0%}"
         case "steps":
-            return _steps(rng, duration_s)
+            count = rng.randint(2, 6)
+            levels = [rng.uniform(0.1, 1.0) for _ in range(count)]
+            levels[rng.randrange(count)] = 1.0
+            which = np.minimum(np.arange(duration_s) * count // duration_s, count - 1)
+            return np.array(levels)[which], "steps " + ", ".join(f"{level:.0%}" for level in levels)
         case "spikes":
             return some_spikes(rng, duration_s, low=rng.uniform(*base))
         case "day":
             low, period_s = rng.uniform(0.05, 0.6), rng.uniform(0.5, 2) * duration_s
-            return 1 - (1 - low) * (
-                1 + np.cos(2 * pi * seconds / period_s)
-            ) / 2, f"a day curve from {low:.0%}"
+            wave = (1 + np.cos(2 * pi * seconds / period_s)) / 2
+            return 1 - (1 - low) * wave, f"a day curve from {low:.0%}"
         case "pauses":
             on_s, off_s = rng.randint(40, 240), rng.randint(40, 240)
             return np.where(seconds % (on_s + off_s) < on_s, 1.0, 0.0), f"{on_s} s of load, {off_s} s of none"
@@ -193,17 +192,16 @@ def a_shape(rng: Random, duration_s: int, *, base: tuple[float, float] = (0.05, 
 def some_spikes(rng: Random, duration_s: int, *, low: float) -> tuple[Rates, str]:
     """Seconds at the peak, again and again, above the part `low` of it."""
     long_s, every_s = rng.randint(3, 25), rng.randint(35, 200)
+    return again(rng, duration_s, long_s=long_s, every_s=every_s, low=low)
+
+
+def again(
+    rng: Random, duration_s: int, *, long_s: int, every_s: int, low: float, what: str = "spikes"
+) -> tuple[Rates, str]:
+    """`long_s` seconds at the peak in every `every_s`, from a random one on."""
     first = rng.randrange(every_s)
     rates = np.where((np.arange(duration_s) + first) % every_s < long_s, 1.0, low)
-    return rates, f"spikes of {long_s} s every {every_s} s above {low:.0%}"
-
-
-def _steps(rng: Random, duration_s: int) -> tuple[Rates, str]:
-    count = rng.randint(2, 6)
-    levels = [rng.uniform(0.1, 1.0) for _ in range(count)]
-    levels[rng.randrange(count)] = 1.0
-    which = np.minimum(np.arange(duration_s) * count // duration_s, count - 1)
-    return np.array(levels)[which], "steps " + ", ".join(f"{level:.0%}" for level in levels)
+    return rates, f"{what} of {long_s} s every {every_s} s above {low:.0%}"
 
 
 def after_pause(rng: Random, rates: Rates) -> Rates:

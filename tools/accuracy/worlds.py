@@ -3,14 +3,16 @@
 The rules were written beside the model, and a table that behaves just as it does proves little: AWS gives
 burst on a best effort, loads come in spikes, others write too, and CloudWatch counts what it likes. In a wide
 world each of these is drawn, by chances that stand here and are argued in `docs/trust.md`.
+
+A `Draft` is a scenario while it is drawn from them: the table so far, what is sent to it, and both in words.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -19,21 +21,18 @@ from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.resources import Cause
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Series
+from keyheat.simulator.flow import Flow, IndexFlow
+from keyheat.simulator.masses import Masses
 from keyheat.words import Direction
 from tools.accuracy import streams
-from tools.accuracy.streams import Rates, between
+from tools.accuracy.streams import Rates, RequestStream, after_pause, between, even
 
 WorldsName = Literal["wide", "nominal"]
-COUNTED_BY_MINUTE: Final = frozenset(
-    name
-    for direction in Direction
-    for name in (
-        metrics.consumed(direction),
-        metrics.throttle_events(direction),
-        *(metrics.cause_events(direction, cause) for cause in Cause),
-    )
+CAUSES: Final = frozenset(
+    metrics.cause_events(direction, cause) for direction in Direction for cause in Cause
 )
-EVENTS: Final = COUNTED_BY_MINUTE - {metrics.consumed(direction) for direction in Direction}
+EVENTS: Final = CAUSES | set(map(metrics.throttle_events, Direction))
+COUNTED_BY_MINUTE: Final = EVENTS | set(map(metrics.consumed, Direction))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,6 @@ class Publication:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What differs from what happened, for a person."""
         found = []
         if self.events_per_throttle != 1:
             found.append(f"CloudWatch counts {self.events_per_throttle:.2g} events for each throttle")
@@ -62,7 +60,6 @@ class Publication:
         return tuple(found)
 
     def of(self, evidence: Evidence) -> Evidence:
-        """The evidence as it is published."""
         rng = Random(self.seed)
         late: dict[datetime, float] = defaultdict(lambda: rng.uniform(0, self.late_s) / limits.MINUTE_S)
         table = evidence.table
@@ -99,14 +96,6 @@ def _moved(
             found[at] -= part
             found[at + period] += part
     return found
-
-
-def _as_modelled(_rng: Random) -> Behaviour:
-    return DEFAULT
-
-
-def _as_it_happened(_rng: Random) -> Publication:
-    return Publication()
 
 
 def _any_capacity(rng: Random) -> float:
@@ -162,30 +151,21 @@ def ordinary_shape(
     """The load in each second as a part of its peak: jobs, spikes, days, and whoever happens to come by."""
     kind = rng.choices(("plain", "spikes", "job", "tail"), weights=(50, 22, 13, 15))[0]
     low = rng.uniform(*base)
-    if kind == "spikes":
-        long_s, every_s = rng.randint(1, 20), rng.choice((10, 15, 20, 30, 60, 60, rng.randint(21, 90)))
-        return _again(
-            rng, duration_s, long_s=min(long_s, every_s // 2), every_s=every_s, low=low, what="spikes"
-        )
-    if kind == "job":
-        every_s = rng.choice((60, 300, 300, 600))
-        long_s = rng.randint(5, every_s // 2)
-        return _again(
-            rng, duration_s, long_s=long_s, every_s=every_s, low=rng.choice((0.0, low)), what="a job"
-        )
+    if kind in ("spikes", "job"):
+        if kind == "spikes":
+            long_s, every_s = rng.randint(1, 20), rng.choice((10, 15, 20, 30, 60, 60, rng.randint(21, 90)))
+            long_s = min(long_s, every_s // 2)
+        else:
+            every_s = rng.choice((60, 300, 300, 600))
+            long_s, low = rng.randint(5, every_s // 2), rng.choice((0.0, low))
+        what = "a job" if kind == "job" else kind
+        rates, word = streams.again(rng, duration_s, long_s=long_s, every_s=every_s, low=low, what=what)
+        if rates.max() < 1.0:  # one that would have come after the end
+            rates[-long_s:] = 1.0
+        return rates, word
     if kind == "tail":
         return _long_tail(rng, duration_s)
     return streams.a_shape(rng, duration_s, base=base)
-
-
-def _again(
-    rng: Random, duration_s: int, *, long_s: int, every_s: int, low: float, what: str
-) -> tuple[Rates, str]:
-    first = rng.randrange(every_s)
-    rates = np.where((np.arange(duration_s) + first) % every_s < long_s, 1.0, low)
-    if rates.max() < 1.0:  # one that would have come after the end
-        rates[-long_s:] = 1.0
-    return rates, f"{what} of {long_s} s every {every_s} s above {low:.0%}"
 
 
 def _long_tail(rng: Random, duration_s: int) -> tuple[Rates, str]:
@@ -205,7 +185,6 @@ class Worlds:
     """What is drawn, and how often: chances are of a scenario, or of each stream of requests."""
 
     name: WorldsName
-    what: str
     capacity: Callable[[Random], float]
     behaviour: Callable[[Random], Behaviour]
     publication: Callable[[Random], Publication]
@@ -220,12 +199,11 @@ class Worlds:
     """Refused requests that come again, after a wait."""
 
 
-NOMINAL: Final = Worlds(
+NOMINAL: Final = Worlds(  # tables that behave as the model does, and say all of it
     name="nominal",
-    what="tables that behave as the model does, and say all of it",
     capacity=_any_capacity,
-    behaviour=_as_modelled,
-    publication=_as_it_happened,
+    behaviour=lambda _rng: DEFAULT,
+    publication=lambda _rng: Publication(),
     shape=streams.a_shape,
     another_client=0.15,
     changed=0.12,
@@ -234,9 +212,8 @@ NOMINAL: Final = Worlds(
     at_random=0.3,
     tried_again=0.1,
 )
-WIDE: Final = Worlds(
+WIDE: Final = Worlds(  # ordinary days of ordinary tables: burst, loads, clients and counters as they come
     name="wide",
-    what="ordinary days of ordinary tables: burst, loads, clients and counters as they come",
     capacity=_usual_capacity,
     behaviour=_any_behaviour,
     publication=_ordinary_publication,
@@ -248,9 +225,155 @@ WIDE: Final = Worlds(
     at_random=0.6,
     tried_again=0.4,
 )
-WORLDS: Final[Sequence[Worlds]] = (WIDE, NOMINAL)
+WORLDS: Final[Mapping[WorldsName, Worlds]] = {"wide": WIDE, "nominal": NOMINAL}
 
 
-def worlds_of(name: WorldsName) -> Worlds:
-    """The worlds of a name."""
-    return next(one for one in WORLDS if one.name == name)
+WRITE_UNITS: Final = (1, 1, 1, 1, 2, 3, 5, 8)
+READ_UNITS: Final = (1, 1, 1, 2, 4)
+NEVER_S: Final = 10**9  # the keys stay
+ROOM: Final = 10  # units/s of a direction that nothing is sent in
+
+
+@dataclass(frozen=True, slots=True)
+class RandomRequests:
+    """What the requests of a direction are: how many units each, eventually consistent or not."""
+
+    direction: Direction
+    units: float
+    eventual: bool
+
+    @property
+    def ceiling(self) -> float:
+        """Units/s of a table that one partition serves."""
+        if self.direction is Direction.WRITE:
+            return limits.PARTITION_WRITE_UNITS_PER_S
+        if self.eventual:
+            return limits.EVENTUAL_READ_PARTITION_UNITS_PER_S
+        return limits.PARTITION_READ_UNITS_PER_S
+
+
+@dataclass(slots=True)
+class Draft:
+    """The scenario so far. Rates are in units/s."""
+
+    rng: Random
+    worlds: Worlds
+    duration_s: int
+    kind: RandomRequests
+    mode: Literal["provisioned", "on-demand", "either"] = "either"
+    on_demand: bool = False
+    table: dict[str, Any] = field(default_factory=dict)
+    timeline: list[dict[str, Any]] = field(default_factory=list)
+    streams: list[RequestStream] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    peak: float = 0.0  # units/s of the main stream
+    spiky_base: tuple[float, float] = (0.05, 0.5)
+
+    @property
+    def side(self) -> str:
+        return self.kind.direction.value
+
+    def provision(self, units_per_s: float, *, was_larger: float | None = None) -> None:
+        """A provisioned table with so much for the load; perhaps with partitions for more, from before."""
+        other = "write" if self.side == "read" else "read"
+        self.on_demand = False
+        self.table["billing_mode"] = "PROVISIONED"
+        self.table["provisioned"] = {self.side: max(1, round(units_per_s)), other: ROOM}
+        words = f"{self.table['provisioned'][self.side]:,} {self.side} units/s provisioned"
+        if was_larger is not None:
+            self.table["warm"] = self._warm(was_larger)
+            words += f", warm for {self.table['warm'][self.side]:,}"
+        self.said.append(words)
+
+    def pay_per_request(self, warm: float | None, maximum: float | None = None) -> None:
+        """An on-demand table, pre-warmed for so much, with a maximum or without."""
+        self.on_demand = True
+        self.table["billing_mode"] = "PAY_PER_REQUEST"
+        words = "on-demand"
+        if warm is not None:
+            self.table["warm"] = self._warm(warm)
+            words += f", warm for {warm:,.0f} units/s"
+        if maximum is not None:
+            self.table["max_on_demand"] = {self.side: max(1, round(maximum))}
+            words += f", at most {maximum:,.0f} units/s"
+        self.said.append(words)
+
+    def serve(self, units_per_s: float) -> None:
+        """A table of either mode that serves so much if its keys are even."""
+        if self.mode == "provisioned" or (self.mode == "either" and self.rng.random() < 0.6):
+            self.provision(units_per_s)
+        else:
+            self.pay_per_request(units_per_s)
+
+    def _warm(self, units_per_s: float) -> dict[str, int]:
+        """What DynamoDB can be asked to be ready for: never less than a new on-demand table is."""
+        start = {"read": limits.ON_DEMAND_START_READ, "write": limits.ON_DEMAND_START_WRITE}
+        return start | {self.side: max(start[self.side], round(units_per_s))}
+
+    def index(
+        self, name: str, units_per_s: float, *, maximum: float | None = None, was_larger: float | None = None
+    ) -> None:
+        """A global secondary index that serves so much in the load's direction."""
+        spec: dict[str, Any] = {"name": name, "partition_key": f"{name}_key"}
+        other = "write" if self.side == "read" else "read"
+        if not self.on_demand:
+            spec["provisioned"] = {self.side: max(1, round(units_per_s)), other: ROOM}
+            if was_larger is not None:
+                spec["warm"] = self._warm(was_larger)
+        else:
+            spec["warm"] = self._warm(units_per_s)
+            if maximum is not None:
+                spec["max_on_demand"] = {self.side: max(1, round(maximum))}
+        self.table.setdefault("indexes", []).append(spec)
+        self.said.append(f"index {name}: {maximum or units_per_s:,.0f} units/s")
+
+    def send(
+        self,
+        peak: float,
+        keys: tuple[Masses, ...] = (),
+        *,
+        keys_s: int = NEVER_S,
+        index: str | None = None,
+        entries: tuple[IndexFlow, ...] = (),
+        shape: Rates | None = None,
+        ours: bool = True,
+    ) -> None:
+        if shape is None:
+            drawn, word = self.worlds.shape(self.rng, self.duration_s, base=self.spiky_base)
+            shape = after_pause(self.rng, drawn)
+            self.said.append(word)
+        operation = "PutItem" if self.side == "write" else "GetItem" if index is None else "Query"
+        flow = Flow(
+            operation=operation,
+            direction=self.kind.direction,
+            requests=0,
+            keys=even(),
+            units=self.kind.units,
+            eventual=self.kind.eventual,
+            index=index,
+            index_writes=entries,
+            poisson=self.rng.random() < self.worlds.at_random,
+            ours=ours,
+        )
+        again = self.rng.uniform(0.3, 0.9) if ours and self.rng.random() < self.worlds.tried_again else 0.0
+        self.streams.append(
+            RequestStream(
+                flow=flow,
+                per_s=shape * (peak / self.kind.units),
+                keys=keys or (even(),),
+                keys_s=keys_s,
+                tries_again=again,
+            )
+        )
+        whose = "" if ours else "another client's "
+        self.said.append(
+            f"{whose}{self.side}s of up to {peak:,.0f} units/s" + (" with retries" if again else "")
+        )
+        self.peak = max(self.peak, peak)
+
+
+def a_kind(rng: Random, direction: Direction) -> RandomRequests:
+    if direction is Direction.WRITE:
+        return RandomRequests(direction, float(rng.choice(WRITE_UNITS)), False)
+    eventual = rng.random() < 0.5
+    return RandomRequests(direction, rng.choice(READ_UNITS) * (0.5 if eventual else 1.0), eventual)

@@ -1,1 +1,1 @@
-"""Made-up runs, to see reports without any load: `python -m tools.samples DIRECTORY` writes them."""
+"""Made-up runs, to see reports without any load."""

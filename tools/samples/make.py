@@ -1,5 +1,6 @@
 """Run files of a made-up case: the numbers are drawn from a seed, the files are the real formats."""
 
+from collections.abc import Hashable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import pairwise
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 from hdrh.histogram import HdrHistogram
 
@@ -245,21 +247,17 @@ def _manifest(case: SampleCase, sent: Ints, refused: Ints, seconds: int) -> dict
 
 
 def _seconds(sent: Ints, refused: Ints) -> pa.Table:
-    count = len(sent)
-    return pa.table(
-        {
-            "second": pa.array([at(second) for second in range(count)], pa.timestamp("s", tz="UTC")),
-            "index": pa.nulls(count, pa.string()),
-            "direction": ["write"] * count,
-            "operation": [OPERATION] * count,
-            "attempts": sent,
-            "accepted": sent - refused,
-            "throttled": refused,
-            "errors": np.zeros(count, dtype=np.int64),
-            "consumed_units": (sent - refused).astype(np.float64),
-            "unmet": np.zeros(count, dtype=np.int64),
-        }
-    )
+    admitted, none = sent - refused, np.zeros(len(sent), dtype=np.int64)
+    moments = pa.array([at(second) for second in range(len(sent))], pa.timestamp("s", tz="UTC"))
+    columns = (
+        moments, _alike(None, len(sent)), _alike("write", len(sent)), _alike(OPERATION, len(sent)), sent,
+        admitted, refused, none, admitted.astype(np.float64), none,
+    )  # fmt: skip
+    return pa.table(dict(zip(parquet.SECONDS_SCHEMA.names, columns, strict=True)))
+
+
+def _alike(word: str | None, count: int) -> pa.Array:
+    return pa.repeat(pa.scalar(word, pa.string()), count)
 
 
 def _throttles(case: SampleCase, refused: Ints, rng: np.random.Generator) -> pa.Table:
@@ -268,22 +266,13 @@ def _throttles(case: SampleCase, refused: Ints, rng: np.random.Generator) -> pa.
     start_us = int(START.timestamp() * 1_000_000)
     at_us = np.sort(start_us + second * 1_000_000 + rng.integers(1_000_000, size=count))
     keys = np.array([digest(_key_at(case, s)) for s in range(len(refused))], dtype=object)
-    return pa.table(
-        {
-            "at": pa.array(at_us).cast(pa.timestamp("us", tz="UTC")),
-            "index": pa.nulls(count, pa.string()),
-            "direction": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), ["write"]).cast(
-                pa.string()
-            ),
-            "reason": pa.array([case.reason], pa.string()).take(np.zeros(count, np.int64)),
-            "operation": pa.array([OPERATION]).take(np.zeros(count, np.int64)),
-            "key": pa.array(keys, pa.string()).take(second),
-            "units": np.ones(count),
-            "late_us": rng.integers(0, 900, size=count),
-            "service_us": rng.integers(300, 2_000, size=count),
-            "count": np.ones(count, np.int64),
-        }
-    )
+    columns = (
+        pa.array(at_us).cast(pa.timestamp("us", tz="UTC")), _alike(None, count), _alike("write", count),
+        _alike(case.reason, count), _alike(OPERATION, count), pa.array(keys, pa.string()).take(second),
+        np.ones(count), rng.integers(0, 900, size=count), rng.integers(300, 2_000, size=count),
+        np.ones(count, np.int64),
+    )  # fmt: skip
+    return pa.table(dict(zip(parquet.THROTTLES_SCHEMA.names, columns, strict=True)))
 
 
 def _key_at(case: SampleCase, second: int) -> str:
@@ -292,29 +281,27 @@ def _key_at(case: SampleCase, second: int) -> str:
 
 def _keys(case: SampleCase, sent: Ints, hot: Ints, refused: Ints) -> dict[str, Any]:
     """Units and throttles of the hottest keys, over the run and in each window."""
-    windows, units, throttles = [], dict[str, float](), dict[str, int]()
-    for first in range(0, len(sent), WINDOW_S):
-        top: dict[str, list[float]] = {}
-        for second in range(first, min(first + WINDOW_S, len(sent))):
-            for key, asked, lost in _by_key(case, second, sent, hot, refused):
-                entry = top.setdefault(key, [0.0, 0.0])
-                entry[0] += asked
-                entry[1] += lost
-        for key, (asked, lost) in top.items():
-            units[key] = units.get(key, 0.0) + asked
-            throttles[key] = throttles.get(key, 0) + int(lost)
-        rows = [{"key": digest(k), "units": v[0], "throttles": int(v[1])} for k, v in top.items()]
-        windows.append(
-            {"start": text(at(first)), "seconds": WINDOW_S, "direction": "write",
-             "top": sorted(rows, key=lambda row: -float(str(row["units"])))}
-        )  # fmt: skip
-    total = float(sent.sum())
-    overall = [
-        {"key": digest(key), "shown": None, "units": units[key], "throttles": throttles[key],
-         "share": units[key] / total}
-        for key in sorted(units, key=lambda key: -units[key])[:20]
+    rows = [
+        (second // WINDOW_S * WINDOW_S, digest(key), units, throttles)
+        for second in range(len(sent))
+        for key, units, throttles in _by_key(case, second, sent, hot, refused)
+    ]
+    used = pd.DataFrame(rows, columns=["first", "key", "units", "throttles"])
+    by_window = used.groupby(["first", "key"], sort=False, as_index=False).sum()
+    by_window["throttles"] = by_window["throttles"].astype(int)
+    overall = by_window.groupby("key", sort=False, as_index=False)[["units", "throttles"]].sum()
+    overall["share"] = overall["units"] / float(sent.sum())
+    overall["shown"] = None
+    windows = [
+        {"start": text(at(first)), "seconds": WINDOW_S, "direction": "write",
+         "top": _hottest(by_window[by_window["first"] == first].drop(columns="first"))}
+        for first in range(0, len(sent), WINDOW_S)
     ]  # fmt: skip
-    return {"k": 20, "overall": {"write": overall, "read": []}, "windows": windows}
+    return {"k": 20, "overall": {"write": _hottest(overall)[:20], "read": []}, "windows": windows}
+
+
+def _hottest(keys: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    return keys.sort_values("units", ascending=False, kind="stable").to_dict("records")
 
 
 def _by_key(

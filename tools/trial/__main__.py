@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -17,24 +18,25 @@ from keyheat.flags import Within
 from keyheat.load.options import Guards
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.runs.folder import versions
-from keyheat.scenario.variants import write_scenario
+from keyheat.scenario.spec.part import BudgetSpec
+from keyheat.scenario.variants import with_own_tables, write_scenario
 from keyheat.show.console import bars, err, in_words, out, print_json, strong, working
+from keyheat.show.render import html_of, save, text_of
 from keyheat.simulator.jobs import Job, is_done
 from keyheat.words import BROKEN, DONE, INVALID
-from tools.trial.judgement import Judgement, judged
-from tools.trial.page import write_page
+from tools.trial.answer import answer_of
+from tools.trial.judgement import judged
 from tools.trial.record import (
+    NAMES,
     Observed,
     ScenarioName,
     Trial,
     observed_run,
     read_trial,
     region_of,
+    trial_scenario,
     write_trial,
 )
-from tools.trial.scenarios import NAMES, on_new_table, with_dollars
-from tools.trial.text import trial_text
-from tools.trial.words import trial_json
 
 SHARED, PAGE = "trial.json", "trial.html"
 
@@ -92,7 +94,8 @@ def _agreed(
     ending = f"-{datetime.now(UTC):%Y%m%d%H%M%S}"
     jobs = {}
     for name in dict.fromkeys(names):
-        scenario = on_new_table(name, ending)
+        # On a table that nobody has loaded before: burst that was spent is not there again.
+        scenario = with_own_tables(trial_scenario(name), ending)
         jobs[name] = Job(scenario, folder / f"{name}.json", folder / name)
     found = target_of(target)
     price_list(prices)
@@ -104,10 +107,9 @@ def _agreed(
                 f"the trial costs at most {sum(bills.values()):.2f} dollars, and {max_dollars:g} may be "
                 "spent: nothing was started. --max-dollars allows up to 1, and --only NAME makes less of it"
             )
-        jobs = {
-            name: Job(with_dollars(job.scenario, bills[name] + spare / len(jobs)), job.path, job.folder)
-            for name, job in jobs.items()
-        }
+        for name, job in jobs.items():
+            budget = BudgetSpec(dollars=bills[name] + spare / len(jobs))
+            jobs[name] = replace(job, scenario=job.scenario.model_copy(update={"budget": budget}))
     options = agreed(list(jobs.values()), target, guards, prices=prices)
     for job in jobs.values():
         write_scenario(job.path, job.scenario)
@@ -150,21 +152,17 @@ def _told(found: Trial, folder: Path, code: int) -> int:
     """Judge it, write the page, and tell; gives the exit code."""
     with working("holding it against the model", bars):
         judgement = judged(found.scenarios)
-    page = write_page(folder / PAGE, found, judgement, datetime.now(UTC))
-    shared = folder / SHARED
+    answer, shared = answer_of(found, judgement), folder / SHARED
+    page = save(folder / PAGE, html_of(answer, datetime.now(UTC)))
     if in_words():
-        out.print(trial_text(found, judgement))
+        out.print(text_of(answer))
     else:
-        print_json({**trial_json(found, judgement), "page": str(page), "shared": str(shared)})
+        print_json({**answer.data, "page": str(page), "shared": str(shared)})
     out.print(strong("The page: ", page))
     out.print(strong("To be shared: ", shared))
-    return code if code in NOT_STARTED else _code(found, judgement) or code
-
-
-def _code(found: Trial, judgement: Judgement) -> int:
-    if judgement.differing:
-        return BROKEN
-    return DONE if len(judgement.compared) == len(found.scenarios) else INVALID
+    if code in NOT_STARTED or judgement.differing:
+        return code if code in NOT_STARTED else BROKEN
+    return code if len(judgement.compared) == len(found.scenarios) else INVALID
 
 
 if __name__ == "__main__":

@@ -7,19 +7,26 @@ times its default. The one that brings most scenarios inside, and none out, is n
 that do as well are named beside it, for then nobody can tell. Then the next one, until nothing is left.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from itertools import chain
 from math import ceil
 from statistics import fmean, pstdev
 from typing import Any, Final
 
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.limits import WRITE_UNIT_BYTES
-from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.simulator.simulate import simulate
-from tools.trial.record import STEP_S, Observed, ScenarioName, observed_simulation
-from tools.trial.scenarios import FOLDER, as_sent, trial_scenario
+from tools.trial.record import (
+    FOLDER,
+    STEP_S,
+    Observed,
+    ScenarioName,
+    as_sent,
+    observed_simulation,
+    trial_scenario,
+)
 
 FIRST, AT_LIMIT = "first throttle, s", "seconds at the limit"
 TIMES: Final = {FIRST: 1.5, AT_LIMIT: 2.0}
@@ -68,22 +75,37 @@ class Held:
     tolerance: float
 
     @property
-    def off(self) -> float:
-        """How many tolerances they are apart."""
-        return abs(self.seen - self.said) / self.tolerance
-
-    @property
     def agrees(self) -> bool:
-        return self.off <= 1
+        return abs(self.seen - self.said) <= self.tolerance
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One scenario of a trial beside the model."""
-
     seen: Observed
     said: Observed  # by one of the seeds
     held: tuple[Held, ...]
+    chance: bool  # False: every seed says the same
+
+    @classmethod
+    def of(cls, seen: Observed) -> "Comparison":
+        said = [_said(seen, DEFAULT, seed) for seed in SEEDS]
+        held, chance = [], False
+        for name, real, values in _measured(seen, said):
+            least = _least(name, fmean(values), seen)
+            tolerance = max(least, 3 * pstdev(values))
+            chance |= tolerance > least
+            held.append(Held(name, real, fmean(values), tolerance))
+        return cls(seen, said[0], tuple(held), chance)
+
+    def off(self, behaviour: Behaviour, seeds: int = len(SEEDS)) -> tuple[float, float]:
+        """With another behaviour: the largest distance of a measure, and the sum of their squares."""
+        tolerances = {one.name: one.tolerance for one in self.held}
+        some = SEEDS[:seeds] if self.chance else SEEDS[:1]
+        offs = []
+        for name, real, values in _measured(self.seen, [_said(self.seen, behaviour, seed) for seed in some]):
+            tolerance = max(tolerances.get(name, self.seen.attempts * 0.04), 3 * pstdev(values), 1.0)
+            offs.append(abs(real - fmean(values)) / tolerance)
+        return max(offs), sum(off * off for off in offs)
 
     @property
     def scenario(self) -> str:
@@ -122,8 +144,6 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a trial shows of the model."""
-
     compared: tuple[Comparison, ...]
     explanations: tuple[Explanation, ...] = field(default=())
     unexplained: tuple[str, ...] = ()  # scenarios that differ whatever parameter is changed
@@ -142,8 +162,8 @@ def comparable(seen: Observed) -> bool:
 
 def judged(scenarios: Iterable[Observed]) -> Judgement:
     """Hold what was measured against the model, and look for what explains the difference."""
-    expected: dict[str, _Expected] = {
-        seen.scenario: _Expected.of(seen) for seen in scenarios if comparable(seen)
+    expected: dict[str, Comparison] = {
+        seen.scenario: Comparison.of(seen) for seen in scenarios if comparable(seen)
     }
     behaviour, found = DEFAULT, list[Explanation]()
     left = _outside(expected, behaviour)
@@ -159,68 +179,35 @@ def judged(scenarios: Iterable[Observed]) -> Judgement:
         behaviour = replace(behaviour, **{first.parameter: first.value})
         left = _outside(expected, behaviour)
     return Judgement(
-        compared=tuple(one.comparison for one in expected.values()),
+        compared=tuple(expected.values()),
         explanations=tuple(found),
         unexplained=tuple(sorted(left)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    """One scenario of a trial: what was seen, and the tolerance of each measure."""
-
-    seen: Observed
-    comparison: Comparison
-    tolerance: Mapping[str, float]
-    chance: bool  # False: every seed says the same
-
-    @classmethod
-    def of(cls, seen: Observed) -> "_Expected":
-        load = trial_scenario(seen.scenario).load
-        said = [_said(seen, DEFAULT, seed) for seed in SEEDS]
-        runs = [measures(one, load.duration_s) for one in said]
-        real = measures(seen, load.duration_s)
-        held, chance = [], False
-        for name in dict.fromkeys([*real, *(name for run in runs for name in run)]):
-            values = [run.get(name, 0.0) for run in runs]
-            mean = fmean(values)
-            least = _least(name, mean, seen.attempts, load)
-            tolerance = max(least, 3 * pstdev(values))
-            chance |= tolerance > least
-            held.append(Held(name, real.get(name, 0.0), mean, tolerance))
-        tolerances = {one.name: one.tolerance for one in held}
-        return cls(seen, Comparison(seen, said[0], tuple(held)), tolerances, chance)
-
-    def off(self, behaviour: Behaviour, seeds: int = len(SEEDS)) -> tuple[float, float]:
-        """With another behaviour: the largest distance of a measure, and the sum of their squares."""
-        duration_s = trial_scenario(self.seen.scenario).load.duration_s
-        real = measures(self.seen, duration_s)
-        some = SEEDS[:seeds] if self.chance else SEEDS[:1]
-        runs = [measures(_said(self.seen, behaviour, seed), duration_s) for seed in some]
-        offs = []
-        for name in {*real, *(name for run in runs for name in run)}:
-            values = [run.get(name, 0.0) for run in runs]
-            tolerance = max(self.tolerance.get(name, self.seen.attempts * 0.04), 3 * pstdev(values), 1.0)
-            offs.append(abs(real.get(name, 0.0) - fmean(values)) / tolerance)
-        return max(offs), sum(off * off for off in offs)
+def _measured(seen: Observed, said: Iterable[Observed]) -> Iterator[tuple[str, float, list[float]]]:
+    """Each measure: its name, what was seen, and what each seed says."""
+    duration_s = trial_scenario(seen.scenario).load.duration_s
+    real, runs = measures(seen, duration_s), [measures(one, duration_s) for one in said]
+    for name in dict.fromkeys([*real, *chain(*runs)]):
+        yield name, real.get(name, 0.0), [run.get(name, 0.0) for run in runs]
 
 
-def _least(name: str, mean: float, attempts: int, load: LoadSpec) -> float:
+def _least(name: str, mean: float, seen: Observed) -> float:
     """How far apart one measure of two loads may be where nothing is left to chance.
 
     A load begins within a second, so one second of it may fall into the next row.
     """
+    load = trial_scenario(seen.scenario).load
     if name in TIMES:
         return max(TIMES[name], 0.1 * mean)
     if name.startswith("units"):
         assert isinstance(load.item_bytes, int), "the scenarios of a trial have items of one size"
-        return max(0.04 * mean, attempts / load.duration_s * ceil(load.item_bytes / WRITE_UNIT_BYTES))
-    return 0.1 * attempts  # of a reason: how many of them there are is in the units already
+        return max(0.04 * mean, seen.attempts / load.duration_s * ceil(load.item_bytes / WRITE_UNIT_BYTES))
+    return 0.1 * seen.attempts  # of a reason: how many of them there are is in the units already
 
 
-@cache
-def _scenario(name: str, attempts: int, scale: float) -> Any:
-    return as_sent(name, attempts, scale)
+_scenario: Final = cache(as_sent)
 
 
 def _said(seen: Observed, behaviour: Behaviour, seed: int) -> Observed:
@@ -230,15 +217,14 @@ def _said(seen: Observed, behaviour: Behaviour, seed: int) -> Observed:
 @lru_cache(maxsize=512)  # the search for a parameter comes back to what it has tried, with more seeds
 def _simulated(name: ScenarioName, attempts: int, scale: float, behaviour: Behaviour, seed: int) -> Observed:
     scenario = _scenario(name, attempts, scale)
-    made = simulate(scenario, seed=seed, folder=FOLDER, behaviour=behaviour)
-    return observed_simulation(name, made)
+    return observed_simulation(name, simulate(scenario, seed=seed, folder=FOLDER, behaviour=behaviour))
 
 
-def _outside(expected: Mapping[str, _Expected], behaviour: Behaviour) -> set[str]:
+def _outside(expected: Mapping[str, Comparison], behaviour: Behaviour) -> set[str]:
     return {name for name, one in expected.items() if one.off(behaviour)[0] > 1}
 
 
-def _best(name: str, expected: Mapping[str, _Expected], behaviour: Behaviour, left: set[str]) -> Guess:
+def _best(name: str, expected: Mapping[str, Comparison], behaviour: Behaviour, left: set[str]) -> Guess:
     """The value of a parameter that comes nearest to what was seen: of many roughly, then around the best."""
     shown = [expected[one] for one in SHOWS[name] if one in expected]
     others = sum(one.off(behaviour)[1] for key, one in expected.items() if key in left and one not in shown)
@@ -246,7 +232,7 @@ def _best(name: str, expected: Mapping[str, _Expected], behaviour: Behaviour, le
     @cache
     def guess(value: Any, seeds: int) -> Guess:
         with_it = replace(behaviour, **{name: value})
-        offs = {one.seen.scenario: one.off(with_it, seeds) for one in shown}
+        offs = {one.scenario: one.off(with_it, seeds) for one in shown}
         inside = {key for key, (most, _loss) in offs.items() if most <= 1}
         loss = others + sum(loss for _most, loss in offs.values())
         return Guess(name, value, loss, frozenset(inside & left), frozenset(offs.keys() - inside - left))

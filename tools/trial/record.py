@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -19,7 +19,8 @@ from keyheat.model.resources import parse_reason
 from keyheat.runfiles import DIAGNOSIS, FILES, SECONDS, THROTTLES, read_json, write_json
 from keyheat.runs.formats import read_diagnosis
 from keyheat.runs.manifest import read_manifest
-from keyheat.runs.records import second_counts, throttle_counts
+from keyheat.runs.parquet import second_counts, throttle_counts
+from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.simulator.simulate import Simulation
 from keyheat.validation import Count, Part, Quantity, checked
 from keyheat.words import WRITE
@@ -31,6 +32,8 @@ OTHER: Final = "other"
 ScenarioName = Literal[
     "hot-key", "small-table", "index-held-back", "start-on-demand", "maximum-on-demand", "burst-spent"
 ]
+NAMES: Final = get_args(ScenarioName)
+FOLDER: Final = Path(__file__).parent / "cases"
 State = Literal["measured", "generator", "invalid", "stopped"]
 
 
@@ -133,7 +136,6 @@ def observed_run(name: ScenarioName, folder: Path, duration_s: float) -> Observe
 
 
 def observed_simulation(name: ScenarioName, simulation: Simulation) -> Observed:
-    """The same of what the model says."""
     client = simulation.client
     return observation(
         name,
@@ -156,3 +158,19 @@ def write_trial(path: Path, trial: Trial) -> None:
 def read_trial(path: Path) -> Trial:
     """A trial from its file. Raises `FileProblem` with every mistake in it."""
     return checked(path, Trial, read_json(path, FORMAT))
+
+
+def trial_scenario(name: str) -> Scenario:
+    return load_scenario(FOLDER / f"{NAMES.index(name) + 1}-{name}.toml")
+
+
+def as_sent(name: str, attempts: int, scale: float) -> Scenario:
+    """The scenario at the rate that was really sent, and at the endpoint's scale, for the model to repeat."""
+    scenario = trial_scenario(name)
+    rate = attempts / scenario.load.duration_s
+    return scenario.model_copy(
+        update={
+            "load": scenario.load.model_copy(update={"requests_per_s": rate}),
+            "local": scenario.local.model_copy(update={"scale": scale}),
+        }
+    )

@@ -84,12 +84,12 @@ def apply(steps: Sequence[Advised], scenario: Scenario, on: Setting) -> Applied 
             return f"{of_what}: the changed scenario is invalid: {'; '.join(error.errors)}"
     return replace(
         taken[0],
-        actions=tuple(action for one in taken for action in one.actions),
+        actions=tuple(action for step in taken for action in step.actions),
         scenario=taken[-1].scenario,
-        says=" and ".join(one.says for one in taken),
-        notes=tuple(note for one in taken for note in one.notes),
-        queries_per_read=next((one.queries_per_read for one in taken if one.queries_per_read), None),
-        alters=tuple(alter for one in taken for alter in one.alters),
+        says=" and ".join(step.says for step in taken),
+        notes=tuple(note for step in taken for note in step.notes),
+        queries_per_read=next((step.queries_per_read for step in taken if step.queries_per_read), None),
+        alters=tuple(alter for step in taken for alter in step.alters),
     )
 
 

@@ -45,7 +45,7 @@ def command_of(
             f"--scalable-dimension dynamodb:{'index' if index else 'table'}:{direction.title()}CapacityUnits "
             f"--min-capacity {least} --max-capacity {max(needed, range_now.max)}"
         )
-    owner = table if index is None else next((own for own in table.indexes if own.name == index), None)
+    owner = table if index is None else next((each for each in table.indexes if each.name == index), None)
     if setting is None or owner is None:
         return None
     option, *names = setting

@@ -330,8 +330,10 @@ def month_of(
 
 def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
     """What pre-warming is paid once; None where it is not done, or has no price."""
-    own = [table for table in capacities_of(scenario) if table.table == scenario.table.name]
-    dollars = [line.each_dollars and line.quantity * line.each_dollars for line in pre_warming(own, prices)]
+    tables = [table for table in capacities_of(scenario) if table.table == scenario.table.name]
+    dollars = [
+        line.each_dollars and line.quantity * line.each_dollars for line in pre_warming(tables, prices)
+    ]
     known = [each for each in dollars if each is not None]
     return sum(known) if known and len(known) == len(dollars) else None
 

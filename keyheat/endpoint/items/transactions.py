@@ -150,8 +150,8 @@ def _step(context: Context, entry: Any, request: Request) -> TransactionStep:
     if len(entry) != 1 or not entry.keys() <= ASK.keys():
         raise validation_error("TransactItems can only contain one of Check, Put, Update or Delete")
     ((kind, operation),) = entry.items()
-    parse, wanted = ASK[kind]
-    if any(operation.get(member) is None for member in wanted) or type(operation["TableName"]) is not str:
+    parse, required = ASK[kind]
+    if any(operation.get(member) is None for member in required) or type(operation["TableName"]) is not str:
         check_shape("TransactWriteItems", request)
     table = context.service.catalog.get(operation["TableName"])
     return TransactionStep(kind, table, parse(table, operation), operation)

@@ -30,9 +30,9 @@ from keyheat.load.dryrun.standin import (
 )
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.user import TableUser
-from keyheat.modules import import_file
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.keys import AttributeSpec
+from keyheat.shipped import import_file
 from keyheat.simulator.loadtest import DryRun, LoadTest, Task, UserClass
 
 MOST_ITEMS: Final = 15_000  # that all executions of the tasks of a class send, beyond the few

@@ -136,11 +136,11 @@ def keys_of(record: Record) -> Keys:
                 KeyUse(
                     key=digest_of(name) if show else name,
                     shown=name if show else None,
-                    count=met.weight(name),
+                    count=sketch.weight(name),
                 )
-                for name in met.top(TOP_KEYS)
+                for name in sketch.top(TOP_KEYS)
             )
-            for how, met in sorted(record.meetings.items())
+            for how, sketch in sorted(record.meetings.items())
         },
     )
 

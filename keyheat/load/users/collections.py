@@ -102,8 +102,8 @@ def read_collection(
         def items() -> Iterator[Item]:
             start: Item | None = None
             while not failed:
-                found, start = page(shard, start)
-                yield from found
+                read, start = page(shard, start)
+                yield from read
                 if start is None:
                     return
 

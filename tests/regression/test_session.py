@@ -1,18 +1,33 @@
-"""A session held against its baseline: what is compared with what, and what is left alone."""
+"""A session: its runs in order, what it is compared with, and the verdict over it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.history import StoredRun
-from keyheat.regression.outcome import BaselineUsed, Gate, Side
+from keyheat.regression.outcome import BaselineUsed, Gate, GateFinding, RunMade, Side
 from keyheat.regression.session import Baseline, SessionRuns, plan_runs
-from keyheat.regression.verdict import cases_of, compared
+from keyheat.regression.verdict import cases_of, compared, doubts_of, verdict_of
+from keyheat.scenario.scenario import load_scenario
+from keyheat.scenario.variants import with_shards
 from tests.conftest import Golden
-from tests.make import SETUP, a_summary
-from tests.regression.outcomes import a_run, a_suite_case, a_suite_of
+from tests.make import SETUP, a_shipped, a_summary
+from tests.regression.outcomes import (
+    HELD,
+    LOST,
+    OTHER,
+    UNDECIDED,
+    a_case,
+    a_finding,
+    a_run,
+    a_suite_case,
+    a_suite_of,
+)
 
 AT = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 GATE = Gate(measure="accepted_units_per_s.write", least_effect=0.05)
@@ -111,3 +126,88 @@ def test_a_session_is_held_against_its_baseline(golden: Golden) -> None:
         text += f"runs before: {before}; differences: {differences or 'none'}\n"
         text += "".join(f"- {line}\n" for line in result["because"])
     golden(Path(__file__).parent / "golden" / "sessions.txt", text)
+
+
+RUN = a_run("hotkey", 1)
+INVALID = a_run("hotkey", 2, valid=False, problem="the load generator was the limit.")
+BROKEN = a_run("hotkey", 3, broken=("p99_ms: 12 ms, allowed 5 ms",))
+BEFORE = a_run("hotkey", 1, "before", broken=("p99_ms: 12 ms, allowed 5 ms",))
+WORSE = a_finding()
+OUTGROWN = a_finding(gate=Gate(measure="capacity_used.write"), before=0.62, after=1.14)
+CLOSER = a_finding(gate=Gate(measure="capacity_used.read"), before=0.4, after=0.8)
+MORE = a_finding(gate=Gate(measure="throttle_share"), before=0.2, after=0.4)
+STILL = a_finding("same", gate=Gate(measure="index_capacity_used.read"), before=1.2, after=1.2)
+
+
+SESSIONS: dict[str, tuple[list[RunMade], list[GateFinding], dict[str, Any]]] = {
+    "a gate held": ([RUN], [HELD], {}),
+    "nothing to compare with": ([RUN], [HELD], {"compared": False}),
+    "a gate failed": ([RUN], [HELD, WORSE], {}),
+    "two gates failed": ([RUN], [LOST, WORSE], {}),
+    "it throttles more": ([RUN], [MORE], {}),
+    "it outgrew its capacity": ([RUN], [STILL, OUTGROWN], {}),
+    "it uses more of its capacity": ([RUN], [CLOSER], {}),
+    "a threshold is broken": ([RUN, BROKEN], [HELD], {}),
+    "a threshold is broken in the first session": ([RUN, BROKEN], [], {"compared": False}),
+    "a threshold of the baseline was broken": ([RUN, BEFORE], [HELD], {}),
+    "a run is invalid": ([RUN, INVALID], [HELD], {}),
+    "a run is invalid, and a gate failed": ([RUN, INVALID], [WORSE], {}),
+    "a rerun of the baseline is invalid": ([a_run("hotkey", 1, "before", valid=False)], [WORSE], {}),
+    "another setup": ([RUN], [], {"forbidden": [OTHER]}),
+    "another setup, and a gate failed": ([RUN], [WORSE], {"forbidden": [OTHER]}),
+    "a gate is undecided": ([RUN], [UNDECIDED], {}),
+    "a case is new": ([RUN], [HELD], {"new_cases": ["sharded"]}),
+}
+ON_BURST = a_case(labels=(), constraint="none", measures={"capacity_used.write": 1.2})
+FIRST_CASES = {
+    "as expected": (a_case(), "partition"),
+    "another limit": (a_case(), "table"),
+    "nothing expected": (a_case(), None),
+    "burst capacity": (ON_BURST, "none"),
+}
+
+
+def test_the_verdict_and_why_and_what_a_first_session_would_accept_silently(golden: Golden) -> None:
+    text = ""
+    for name, (runs, findings, more) in SESSIONS.items():
+        verdict, because = verdict_of(runs, findings, **{"compared": True, **more})
+        text += f"== {name}: {verdict}\n" + "".join(f"{line}\n" for line in because)
+    for name, (case, expected) in FIRST_CASES.items():
+        text += f"== first session, {name}\n"
+        text += "".join(f"{line}\n" for line in doubts_of([case], {"hotkey": expected}))
+    golden(Path(__file__).parent / "golden" / "verdicts.txt", text)
+
+
+FOLDER = Path("runs")
+case = partial(a_suite_case, scenario="sharded")
+
+
+def test_every_case_is_run_once_and_then_again_and_pairs_take_turns(golden: Golden) -> None:
+    """Pairs turn round, so that drift meets both sides alike; both of a pair have one seed."""
+    thrice = case("a", repetitions=3)
+    last = a_shipped("sharded", f"seed={2**63 - 1}")
+    suites = {
+        "the largest seed": (a_suite_of(case("a", scenario=last, repetitions=2)), None),
+        "three cases": (a_suite_of(thrice, case("b"), case("c", repetitions=2)), None),
+        "in pairs": (a_suite_of(case("a", repetitions=4), case("b", repetitions=4)), {}),
+        "in pairs, of another scenario before": (a_suite_of(thrice), {"a": with_shards(thrice.scenario, 2)}),
+    }
+    text = ""
+    for name, (suite, before) in suites.items():
+        text += f"== {name}\n"
+        for run in plan_runs(suite, FOLDER, before=before):
+            shards = f"seed {run.scenario.seed}, {run.scenario.keys.shards} shards"
+            text += f"{run.case.name} {run.repetition} {run.side}: {run.folder}, {shards}\n"
+    golden(Path(__file__).parent / "golden" / "suite-runs.txt", text)
+
+
+@pytest.mark.parametrize("name", ["sharded", "replay"])
+def test_its_scenario_is_written_as_it_is_run(tmp_path: Path, name: str) -> None:
+    one = case("a", repetitions=2, scenario=name)
+    for run in plan_runs(a_suite_of(one), tmp_path):
+        file = run.write()
+        assert file == tmp_path / "a" / f"{run.repetition + 1}.json"
+        again = load_scenario(file)
+        assert again == run.scenario
+        if again.keys.trace is not None:
+            assert again.keys.trace_path(file.parent).exists()
