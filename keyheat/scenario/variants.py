@@ -38,11 +38,11 @@ def with_shards(scenario: Scenario, shards: int) -> Scenario:
     return scenario_from_dict(_on_own_tables(raw, f"-{shards}"), f"{scenario.name} with {shards} shards")
 
 
-INDEX_TWINS: Final[dict[str, tuple[str, dict[str, object]]]] = {
-    "country_index": ("country_index_sharded", {"partition_key": "prefix", "sort_key": "country"}),
-    "leaderboard": ("leaderboard_sharded", {}),
+SHARDED_INDEX: Final[dict[str, dict[str, object]]] = {
+    "country_index": {"partition_key": "prefix", "sort_key": "country"},
+    "leaderboard": {},
 }
-"""Load tests of an index, and those that spread its partition key; with the index's keys there."""
+"""Load tests that spread an index's partition key over the scenario's shards; with the keys it has then."""
 
 
 def with_index_shards(scenario: Scenario, index: str, shards: int) -> Scenario | None:
@@ -57,16 +57,14 @@ def with_index_shards(scenario: Scenario, index: str, shards: int) -> Scenario |
         changed = {name: scenario.attributes[name].model_copy(update={"shards": shards})}
         return scenario.model_copy(update={"attributes": {**scenario.attributes, **changed}})
     keys = scenario.keys.model_copy(update={"shards": shards})
-    if scenario.loadtest in {twin for twin, _keys in INDEX_TWINS.values()}:
-        return scenario.model_copy(update={"keys": keys})
-    if scenario.loadtest not in INDEX_TWINS:
+    update = SHARDED_INDEX.get(scenario.loadtest)
+    if update is None:
         return None
-    loadtest, update = INDEX_TWINS[scenario.loadtest]
     indexes = tuple(
         item.model_copy(update=update) if item.name == index else item for item in scenario.table.indexes
     )
     table = scenario.table.model_copy(update={"indexes": indexes})
-    return scenario.model_copy(update={"keys": keys, "loadtest": loadtest, "table": table})
+    return scenario.model_copy(update={"keys": keys, "table": table})
 
 
 def at_scale(scenario: Scenario, scale: float) -> Scenario:

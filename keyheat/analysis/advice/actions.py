@@ -281,7 +281,7 @@ def _shard(advice: Advised, scenario: Scenario, on: Setting) -> Applied:
 
 
 def _shard_index(advice: Advised, scenario: Scenario, on: Setting) -> Applied:
-    """A prefix on the index's partition key, by the scenario's attributes or the load test's twin."""
+    """A prefix on the index's partition key, by the scenario's attributes or the load test."""
     count, resource = advice.shards, _side(advice)[0]
     if count is None:
         raise NotShown(
@@ -292,14 +292,13 @@ def _shard_index(advice: Advised, scenario: Scenario, on: Setting) -> Applied:
     changed = with_index_shards(scenario, index, count) if index is not None else None
     if changed is not None:
         note = f"The load test {changed.loadtest} sends the same, its index keyed by a prefix."
-        notes = [note] if changed.loadtest != scenario.loadtest else []
+        notes = [note] if changed.table != scenario.table else []
         return _sharded(advice, scenario, changed.model_dump(mode="json"), says, notes, on)
     if on.simulated:
         return _divided(advice, scenario.model_dump(mode="json"), says, (1, count))
     raise NotShown(
         f"no load test sends what {scenario.loadtest_shown} does to an index with a prefix: describe the "
-        "index's key under [attributes], or write one (`keyheat loadtests copy country_index_sharded` is an "
-        "example)."
+        "index's key under [attributes], or write one (`keyheat loadtests copy country_index` is an example)."
     )
 
 
