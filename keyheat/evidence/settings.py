@@ -29,7 +29,7 @@ class Steps:
     values: tuple[float, ...]
     always: float | None
     readings: tuple["Steps", ...] = ()  # for unknown change times: late, then early
-    sampled: bool = False  # published without extremes: perhaps as it was when a period began
+    sampled: bool = False  # published without true extremes: perhaps as it was when a period began
 
     def at(self, second: float) -> float | None:
         """Units per second in force at an epoch second; None if unknown."""
@@ -79,8 +79,9 @@ def steps(
     published = _published(average, scale) or _published(most, scale)
     starts_s = tuple(sorted(published))
     values = tuple(published[at] for at in starts_s)
-    sampled = True
     lows, highs = _published(least, scale), _published(most, scale)
+    # Extremes that never differ, though the capacity changes, may be those of one sample in each period.
+    sampled = least is None or most is None or lows == highs
     constant = _in_force(published, starts_s, throttled_per_s)
     within = [
         (value, value) if at in constant else _within(at, index, values, lows, highs, bound)
