@@ -109,7 +109,23 @@ def by_minutes(timeline: EvidenceTimeline, track: EvidenceTrack, cell: int, numb
             return leaning(because, "max_on_demand")
         if near.at_quota:
             return opinion_of("on-demand-near-quota", because, numbers)
+    throttled = [other for other in timeline.tracks if other.direction == side and other.throttled(cell)]
+    if len(throttled) > 1 and any(other.index is None for other in throttled) and _in_reach(seen, track):
+        because = (
+            f"{measured(seen.total)} of the account's {units(seen.quota, side)} were consumed on average, "
+            f"and {len(throttled)} resources that share it throttled in one minute."
+        )
+        return opinion_of("on-demand-together", because, numbers)
     return _below(seen, track, numbers)
+
+
+def _in_reach(seen: OnDemandUse, track: EvidenceTrack, times: float = 1.0) -> bool:
+    """Whether a short burst may have reached the quota, by partitions and consumption.
+
+    `times`: consumption of the busiest throttled minute relative to this one.
+    """
+    enough_partitions = track.warm is None or track.warm >= seen.limited_from * seen.quota
+    return enough_partitions and times * seen.total >= BURSTY * seen.quota
 
 
 def _below(seen: OnDemandUse, track: EvidenceTrack, numbers: Thresholds) -> Opinion:
@@ -122,9 +138,7 @@ def _below(seen: OnDemandUse, track: EvidenceTrack, numbers: Thresholds) -> Opin
     if seen.maximum and busiest >= BURSTY * seen.maximum:
         short = f"short bursts may have reached its maximum of {units(seen.maximum, side)}"
         return leaning(f"{used}; {short}.", "partition")
-    enough_partitions = track.warm is None or track.warm >= seen.limited_from * seen.quota
-    times = max(1.0, busiest / seen.rate if seen.rate else 1.0)
-    if enough_partitions and times * seen.total >= BURSTY * seen.quota:
+    if _in_reach(seen, track, max(1.0, busiest / seen.rate if seen.rate else 1.0)):
         short = f"short bursts may have reached the account's quota of {units(seen.quota, side)}"
         return leaning(f"{used}; {short}.", "partition")
     known = "set" if track.maximum_asked else "described" if track.described else "known"

@@ -132,6 +132,8 @@ ON_DEMAND: Final = _rules(
      "Table and indexes consumed at least 90 % of the account's quota in a minute."),
     ("on-demand-near-quota", "account",
      "A partly loaded minute beside a throttled one at the account's quota."),
+    ("on-demand-together", "account",
+     "The table and an index throttled in one minute; short bursts may have reached their shared quota."),
     ("on-demand-below-limits", "partition",
      "An on-demand table or index throttled far below its maximum and the account's quota, or with fewer "
      "partitions than the quota takes."),

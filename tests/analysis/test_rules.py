@@ -246,6 +246,14 @@ SITUATIONS: dict[str, tuple[Evidence, str, str, str]] = {
         ),
         "on-demand-below-limits", "partition", "table",
     ),
+    "Table and index throttle in one minute, a third of the quota on average: it is what they share": (
+        evidence(
+            consumed(7_000), events(900), consumed(7_000, index="by_0"), events(700, index="by_0"),
+            minutes=1, indexes=1, table={**ON_DEMAND, "warm": {"write": 60_000}},
+            account={"table_write": 40_000},
+        ),
+        "on-demand-together", "account", "table",
+    ),
     "The load begins late in the minute before one at the quota": (
         evidence(
             consumed(14_000, 39_900), events(9_000, 900), minutes=2, table=ON_DEMAND,
