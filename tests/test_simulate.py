@@ -31,19 +31,50 @@ def test_the_same_scenario_and_seed_give_the_same_files(tmp_path: Path) -> None:
     assert {name for name in first if first[name] != other[name]} == first.keys() - {"latency.hdr"}
 
 
-@pytest.mark.usefixtures("no_page")
-def test_a_load_that_auto_scaling_caught_up_with_is_not_on_burst(tmp_path: Path, verb: Verb) -> None:
-    provisioned = "{ read = 20, write = 120 }"
-    file = tmp_path / "scaled.toml"
-    file.write_text(
-        'format = "keyheat.scenario/1"\nname = "scaled"\nquestion = "?"\n'
-        f'[table]\nname = "keyheat-scaled"\nbilling_mode = "PROVISIONED"\nprovisioned = {provisioned}\n'
-        "[table.auto_scaling.write]\nmin = 120\nmax = 215\ntarget = 0.7\n"
-        '[keys]\nkind = "uniform"\nkeys = 1000\n[load]\nduration_s = 900\nitem_bytes = 1000\n'
-        '[[tasks]]\noperation = "put"\nper_s = 150\n'
+def puts(name: str, table: str, *, per_s: int, duration_s: int) -> str:
+    """A scenario of even puts of one unit."""
+    return (
+        f'format = "keyheat.scenario/1"\nname = "{name}"\nquestion = "?"\n'
+        f'[table]\nname = "keyheat-{name}"\nbilling_mode = "PROVISIONED"\n{table}'
+        f'[keys]\nkind = "uniform"\nkeys = 1000\n[load]\nduration_s = {duration_s}\nitem_bytes = 1000\n'
+        f'[[tasks]]\noperation = "put"\nper_s = {per_s}\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "per_s", "duration_s", "has"),
+    [
+        (120, 215, 150, 900, "215"),
+        # The capacity is raised in the second in which the burst is spent.
+        (400, 1_500, 700, 1_800, "1,001"),
+    ],
+)
+@pytest.mark.usefixtures("no_page")
+def test_a_load_that_auto_scaling_caught_up_with_is_not_on_burst(
+    tmp_path: Path, verb: Verb, least: int, most: int, per_s: int, duration_s: int, has: str
+) -> None:
+    provisioned = f"provisioned = {{ read = 20, write = {least} }}\n"
+    scaled = f"[table.auto_scaling.write]\nmin = {least}\nmax = {most}\ntarget = 0.7\n"
+    file = tmp_path / "scaled.toml"
+    file.write_text(puts("scaled", provisioned + scaled, per_s=per_s, duration_s=duration_s))
     said = verb("simulate", file, "--out", tmp_path / "run")
-    assert said.says("150 WCU/s went through, 70 % of the table's 215 WCU.")
+    assert said.says(f"{per_s} WCU/s went through, 70 % of the table's {has} WCU.")
+    assert not said.says("burst")
+
+
+@pytest.mark.usefixtures("no_page")
+def test_of_a_load_that_burst_carries_each_limit_has_its_cure_the_furthest_first(
+    tmp_path: Path, verb: Verb
+) -> None:
+    index = '[[table.indexes]]\nname = "by-x"\npartition_key = "x"\nprovisioned = { read = 20, write = 60 }\n'
+    file = tmp_path / "carried.toml"
+    table = 'partition_key = "g"\nsort_key = "p"\nprovisioned = { read = 20, write = 260 }\n' + index
+    file.write_text(puts("carried", table, per_s=300, duration_s=120) + "[attributes.x]\ncount = 500\n")
+    said = verb("simulate", file, "--out", tmp_path / "run")
+    assert said.says(
+        "Raise the capacity of index by-x to 429 WCU/s · and for writes of the table: raise the capacity to "
+        "429 WCU/s"
+    )
 
 
 def test_the_first_screen_and_the_files_are_those_of_a_run(tmp_path: Path, verb: Verb) -> None:
