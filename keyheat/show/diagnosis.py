@@ -1,6 +1,5 @@
 """The diagnosis of a table that somebody else loads, as an answer."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +15,7 @@ from keyheat.analysis.advice.commands import (
 from keyheat.analysis.advice.demand import demand
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of, indexes_beyond
-from keyheat.analysis.verdict import NOTABLE
+from keyheat.analysis.verdict import NOTABLE, groups
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
 from keyheat.masking import typed
@@ -38,7 +37,7 @@ from keyheat.show.answer import Answer, Fact, Section, Table, Tone
 from keyheat.show.changes import changed_rows, changed_words, not_held
 from keyheat.show.run import first_facts
 from keyheat.show.verdict import MOST_KEYS, in_two_words, tone_of, verdict_sentence
-from keyheat.words import Constraint, capital_first, enumerated, index_of, key_name, whose
+from keyheat.words import capital_first, enumerated, index_of, key_name, whose
 
 
 def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
@@ -204,10 +203,9 @@ def _assumed(diagnosed: DiagnosedTable) -> Iterator[str]:
 def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """How to have the keys named, where a partition throttles and nothing names them."""
     resource, evidence = facts.resource, diagnosed.evidence
-    counts = Counter[Constraint]()
-    for label in diagnosed.run.labels_of(resource):
-        counts[label.constraint] += label.throttles
-    limits = {each for each, throttles in counts.items() if throttles >= NOTABLE * counts.total()}
+    by_limit = groups(diagnosed.run.labels_of(resource))
+    least = NOTABLE * sum(group.throttles for group in by_limit)
+    limits = {group.constraint for group in by_limit if group.throttles >= least}
     if facts.hot_key is not None or facts.whose_unknown or limits.isdisjoint(("partition", "undetermined")):
         return
     counted = {rule.counts for rule in evidence.contributors or () if rule.index == resource.index}
