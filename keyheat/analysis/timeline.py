@@ -21,6 +21,7 @@ UNNAMED_INDEX: Final = "(an index)"  # a reason names an index, but not which of
 
 
 MANY_MORE: Final = 2.0  # times CloudWatch's events: a count beyond that has throttles of something else
+ALMOST_ALL: Final = 0.98  # of the throttle events: hardly another operation was throttled
 FEW: Final = 10.0  # throttles; of so few, CloudWatch may have counted some in another minute
 
 
@@ -178,6 +179,9 @@ def _track(
     scans = next((_cells(series, step_s) for series in of_scans), {})
     units = units_per_request(evidence.series, direction, index) if counted else None
     whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
+    alone = units_per_request(evidence.series, direction, index, alone=True) if counted else None
+    if units is None and alone and _are_all_counted(evidence.series, direction):
+        units = alone
     switched = evidence.table.on_demand_since
     return EvidenceTrack(
         index=index,
@@ -195,7 +199,7 @@ def _track(
         on_demand=_on_demand(evidence, provisioned),
         described=bool(facts and facts.keys),
         units_per_request=units,
-        units_if_alone=units_per_request(evidence.series, direction, index, alone=True) if counted else None,
+        units_if_alone=alone,
         scans=scans if direction == READ else {},
         throttled_request_units={
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
@@ -236,6 +240,27 @@ def units_per_request(
         elif item.metric == metrics.FAILED_CONDITIONS and direction == "write":
             requests += total  # these consume units as well
     return units / requests if units and requests and (alone or not uncounted) else None
+
+
+def _are_all_counted(series: Iterable[Series], direction: Direction) -> bool:
+    """Whether the operations whose requests were counted have all throttles of a direction.
+
+    A limit refuses every operation alike, so hardly another one was sent.
+    """
+    counted: set[str | None] = set()
+    throttled: defaultdict[str | None, float] = defaultdict(float)
+    events = 0.0
+    for item in series:
+        total = sum(value for _at, value in item.points)
+        if metrics.direction_of(item.operation, item.dimension) == direction:
+            if (item.metric, item.statistic) == (metrics.LATENCY, "SampleCount") and total:
+                counted.add(item.operation)
+            elif item.metric == metrics.THROTTLED_REQUESTS:
+                throttled[item.operation] += total
+        elif item.metric == metrics.throttle_events(direction) and item.whole:
+            events += total if direction == "read" or item.index is None else 0.0
+    of_counted = sum(throttled[operation] for operation in counted)
+    return events > 0 and of_counted >= ALMOST_ALL * events
 
 
 def _scaled(rates: Capacity | None, scale: float) -> Capacity:
