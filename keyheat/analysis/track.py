@@ -53,7 +53,7 @@ class EvidenceTrack:
     on_demand: bool | None
     described: bool = False  # by DescribeTable: it has no maximum and no index but those that are named
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
-    units_if_alone: float | None = None  # the same if no operation was sent but those that were counted
+    alone: tuple[str, ...] = ()  # the counted operations, where it is assumed that no other was sent
     units_per_refused: float | None = None  # of an index: by its share of the table's writes
     # Units that an index was asked for and did not consume yet; below zero where it catches up after a raise.
     buffered: Cells = field(default_factory=dict)

@@ -291,14 +291,13 @@ def _notes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[str]:
     diagnosis = diagnosed.run.diagnosis
     yield from diagnosis.verdict.because
     track, labels = diagnosed.run.track(facts.resource), diagnosed.run.labels_of(facts.resource)
-    each = track.units_if_alone if track and facts.at_least_per_s else None
-    if track is not None and each is not None and each > track.units_of_refused:
-        size, unit = "", UNITS[track.direction]
-        if (whole_demand := demand(replace(track, units_per_request=each), labels)) is not None:
-            size = f" and the demand was {rate(whole_demand.units_per_s, unit)}: size the cure for that"
+    if track is not None and track.alone and track.units_per_request:
+        least = demand(replace(track, units_per_request=None), labels)
+        per_s = rate(least.units_per_s if least else None, UNITS[track.direction])
         yield (
-            "The demand is a lower bound: the evidence does not count the requests of each operation. If "
-            f"only those that it counts were sent, one took {measured(each)} units{size}."
+            f"Assumed for the demand: {enumerated(track.alone)} alone was sent, since no other operation was "
+            f"counted, and a throttled request takes {measured(track.units_per_request)} units. With others "
+            f"beside, the demand was at least {per_s}."
         )
     for finding in diagnosis.findings:
         if finding.resource is None:  # what is found of a resource stands in the facts

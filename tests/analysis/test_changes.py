@@ -245,7 +245,7 @@ def test_units_are_known_where_the_counted_operations_have_all_throttles(refused
     )  # fmt: skip
     track = timeline(found).track(None, WRITE)
     assert track is not None
-    assert (track.units_per_request, track.units_if_alone) == (8 if refused == 4_000 else None, 8)
+    assert (track.units_per_request, track.alone) == (8, () if refused == 4_000 else ("PutItem",))
 
 
 def test_the_demand_is_at_least_what_burst_served_right_before_the_throttles() -> None:
