@@ -41,14 +41,12 @@ CREATE TABLE IF NOT EXISTS runs (
     folder_url TEXT NOT NULL, at TEXT NOT NULL, summary TEXT NOT NULL,
     UNIQUE (session, side, case_name, repetition)
 );
-CREATE TABLE IF NOT EXISTS pins (name TEXT PRIMARY KEY, session INTEGER NOT NULL REFERENCES sessions);
 PRAGMA application_id = {APPLICATION_ID};
 COMMIT;
 """
 SESSIONS: Final = """
     SELECT id, suite, label, started_at, ended_at, verdict,
-        (SELECT count(*) FROM runs WHERE session = id) AS runs,
-        (SELECT json_group_array(name) FROM pins WHERE session = id) AS pins
+        (SELECT count(*) FROM runs WHERE session = id) AS runs
     FROM sessions"""
 RUNS: Final = 'SELECT case_name AS "case", repetition, side, summary, folder_url, at FROM runs'
 VALUES: Final = """
@@ -83,7 +81,6 @@ class Session(Part):
     ended_at: Time | None
     verdict: Verdict | None
     runs: int  # number of stored runs
-    pins: Json[tuple[str, ...]]  # names, for --baseline
 
     @property
     def took_s(self) -> float | None:
@@ -176,13 +173,15 @@ class History:
         where = "WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2"
         return self._read(Session, f"{SESSIONS} {where}", suite, limit)
 
-    def session(self, number: int) -> Session:
-        return self._first(self._read(Session, f"{SESSIONS} WHERE id = ?", number), f"session {number}")
-
-    def named(self, name: str) -> Session:
-        """The session with this pinned name or number."""
-        pinned = f"{SESSIONS} WHERE id = (SELECT session FROM pins WHERE name = ?1) OR CAST(id AS TEXT) = ?1"
-        return self._first(self._read(Session, pinned, name), f"session {name!r}")
+    def session(self, name: int | str, suite: str | None = None) -> Session:
+        """The session with this number, else the newest one with this label, of `suite` if it has any."""
+        order = "ORDER BY CAST(id AS TEXT) = ?1 DESC, suite IS ?2 DESC, id DESC LIMIT 1"
+        query = f"{SESSIONS} WHERE ?1 IN (CAST(id AS TEXT), label) {order}"
+        for session in self._read(Session, query, str(name), suite):
+            return session
+        raise HistoryProblem(
+            f"{self.path} has no session with the number or label {name!r}; keyheat history lists sessions"
+        )
 
     def last_good(self, suite: str) -> Session | None:
         return self.latest(suite, *GOOD)
@@ -210,31 +209,9 @@ class History:
         with _problems(self.path):
             return pd.read_sql_query(query, self._db, params=(suite,))
 
-    # named baselines
-
-    def pin(self, name: str, session: Session) -> None:
-        """Name a session; another session loses the name."""
-        if not name.strip() or name.isdecimal():
-            raise HistoryProblem(f"{name!r} cannot be a session's name: use a word, such as release-2")
-        if session.verdict not in (*GOOD, "regressed"):
-            how = session.verdict or "has not ended"
-            raise HistoryProblem(
-                f"session {session.id} is no baseline ({how}): pin one that is good or regressed"
-            )
-        with self._writing():
-            self._db.execute("INSERT OR REPLACE INTO pins VALUES (?, ?)", (name, session.id))
-
     def _must_be_open(self, session: Session) -> None:
         if not self._column("SELECT id FROM sessions WHERE id = ? AND verdict IS NULL", session.id):
             raise HistoryProblem(f"session {session.id} of {self.path} has ended")
-
-    def _first(self, rows: tuple[Session, ...], what: str) -> Session:
-        if rows:
-            return rows[0]
-        names = ", ".join(self._column("SELECT name FROM pins ORDER BY name")) or "none"
-        raise HistoryProblem(
-            f"{self.path} has no {what}; pinned names: {names}. keyheat history lists sessions"
-        )
 
     def _read(self, kind: type[Row], query: str, *values: object) -> tuple[Row, ...]:
         with _problems(self.path):

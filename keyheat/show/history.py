@@ -13,7 +13,7 @@ from keyheat.regression.history import Session, StoredRun, Trend
 from keyheat.regression.outcome import SessionOutcome
 from keyheat.regression.phrases import label_words, relative, value
 from keyheat.runfiles import REPORT
-from keyheat.show.answer import Answer, Fact, Figure, Table, link_to
+from keyheat.show.answer import Answer, Figure, Table, link_to
 from keyheat.show.regression import outcome_answer
 from keyheat.show.verdict import in_two_words, sureness, target_words
 
@@ -29,10 +29,7 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
             "started, UTC": f"{session.started_at:%Y-%m-%d %H:%M}",
             "took": NOTHING if session.took_s is None else span(session.took_s),
             "runs": str(session.runs), "verdict": session.verdict or "not ended",
-            "": ", ".join(
-                (*(["last good"] if session.id in good else []), *(f"pinned {name}" for name in session.pins),
-                 *filter(None, [session.label]))
-            ),
+            "": ", ".join(filter(None, ("last good" if session.id in good else "", session.label))),
         }
         for session in sessions
     ]  # fmt: skip
@@ -61,11 +58,9 @@ def session_answer(
         context=f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC.",
     )  # fmt: skip
     rows = [run_row(run) for run in runs]
-    named = (Fact(name="Pinned", value=", ".join(session.pins)),) if session.pins else ()
     return replace(
         whole,
         title=f"Session {session.id} of {session.suite}",
-        facts=(*whole.facts, *named),
         tables=(Table(title="Runs", rows=tuple(rows)),) if rows else (),
         notes=tuple(run.folder_url for run in runs),
         data={
