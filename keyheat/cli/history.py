@@ -60,12 +60,9 @@ def show(file: Path, session: str) -> int:
 @click.option("--last", type=click.IntRange(1), default=LAST_DRAWN, show_default=True, help="newest sessions")
 @click.option("--out", "page", type=a_path, help="write a page with charts")
 @the_history
-@in_json("the points and the changes of each measure")
+@in_json("the points of each measure")
 def trend(file: Path, suite: str, case: str | None, measure: str | None, last: int, page: Path | None) -> int:
-    """Show the measures of SUITE over its sessions, with regressions and changes marked.
-
-    A change is a session from which on a measure stays at another level.
-    """
+    """Show the measures of SUITE over its sessions, with regressions marked."""
     from keyheat.regression.history import trends_of
 
     with _opened(file) as kept:

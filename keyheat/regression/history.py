@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -18,7 +18,6 @@ from pydantic import Json
 from keyheat.analysis.measures import MEASURES, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.outcome import GOOD, SessionOutcome, Side, Verdict
-from keyheat.regression.statistics import ChangePoint, change_points
 from keyheat.runfiles import FileProblem
 from keyheat.validation import Part, Time
 
@@ -276,7 +275,7 @@ def _damaged(path: Path, why: str) -> Damaged:
 # Trends
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
     """One measure of a case over sessions, oldest first: the median of its valid runs."""
 
@@ -285,19 +284,6 @@ class Trend:
     sessions: tuple[int, ...]
     values: tuple[float, ...]
     regressed: tuple[int, ...]  # sessions where a gate failed as worse
-
-    @cached_property
-    def changes(self) -> tuple[ChangePoint, ...]:
-        return change_points(self.values)
-
-    @property
-    def constant(self) -> bool:
-        return len(set(self.values)) == 1
-
-    def is_worse(self, change: ChangePoint) -> bool:
-        """Whether a change is for the worse."""
-        sign = {"higher": -1, "lower": 1, "same": 0}[self.measure.better]
-        return sign * (change.after - change.before) > 0
 
 
 def trends_of(
