@@ -13,7 +13,7 @@ from typing import Final, Literal
 from keyheat.analysis.summary import RunSummary, read_summary, target_of
 from keyheat.inputs import is_text
 from keyheat.masking import plain
-from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem
 from keyheat.runs.claims import is_claimed
 from keyheat.runs.manifest import read_manifest
 
@@ -99,7 +99,7 @@ def _read(folder: Path) -> FoundRun:
             folder=folder, scenario=summary.scenario, question=summary.question, target=target,
             started_s=made_s if target == SIMULATED else summary.started_at.timestamp(),
             duration_s=summary.duration_s,
-            table=_table(folder), summary=summary, report=(folder / REPORT).exists(),
+            table=summary.table, summary=summary, report=(folder / REPORT).exists(),
         )  # fmt: skip
     target = target_of(manifest := read_manifest(folder))
     state: State = "never ended" if manifest.status == "running" else "not analyzed"
@@ -109,13 +109,3 @@ def _read(folder: Path) -> FoundRun:
         duration_s=manifest.duration_s,
         state="under way" if is_claimed(folder) else state, table=manifest.table.name, folder=folder,
     )  # fmt: skip
-
-
-def _table(folder: Path) -> str | None:
-    """The name of the run's table, which a summary does not have."""
-    if not (folder / FILES[RUN]).exists():
-        return None
-    content = parsed_json(folder / FILES[RUN])
-    table = content.get("table") if isinstance(content, dict) else None
-    name = table.get("name") if isinstance(table, dict) else None
-    return name if isinstance(name, str) else None
