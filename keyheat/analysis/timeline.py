@@ -21,6 +21,11 @@ UNNAMED_INDEX: Final = "(an index)"  # a reason names an index, but not which of
 
 
 MANY_MORE: Final = 2.0  # times CloudWatch's events: a count beyond that has throttles of something else
+MOST_UNITS: Final = {
+    READ: limits.PAGE_BYTES / limits.READ_UNIT_BYTES, WRITE: limits.MAX_ITEM_BYTES / limits.WRITE_UNIT_BYTES
+}  # fmt: skip
+"""Units of the largest single request."""
+ALMOST_ALL: Final = 0.98  # of the throttle events: hardly another operation was throttled
 FEW: Final = 10.0  # throttles; of so few, CloudWatch may have counted some in another minute
 
 
@@ -178,7 +183,7 @@ def _track(
     accepted = (metrics.LATENCY, "SampleCount", "Scan")  # each reads a page
     of_scans = (item for item in evidence.series if (item.metric, item.statistic, item.operation) == accepted)
     scans = next((_cells(series, step_s) for series in of_scans), {})
-    units, alone, whole = units_per_request(totals if counted else (), direction, index)
+    units, alone, whole = _units_of_all(totals if counted else (), direction, index)
     switched = evidence.table.on_demand_since
     return EvidenceTrack(
         index=index,
@@ -196,7 +201,7 @@ def _track(
         on_demand=_on_demand(evidence, provisioned),
         described=bool(facts and facts.keys),
         units_per_request=units,
-        units_if_alone=alone,
+        alone=alone,
         scans=scans if direction == READ else {},
         throttled_request_units={
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
@@ -208,7 +213,8 @@ def _track(
 
 def totals_of(series: Iterable[Series]) -> Totals:
     """The sums that tell the mean units of a request."""
-    told = {metrics.LATENCY, metrics.FAILED_CONDITIONS, *map(metrics.consumed, Direction)}
+    told = {metrics.LATENCY, metrics.FAILED_CONDITIONS, metrics.THROTTLED_REQUESTS}
+    told |= {name(side) for name in (metrics.consumed, metrics.throttle_events) for side in Direction}
     return [(item, sum(value for _at, value in item.points)) for item in series if item.metric in told]
 
 
@@ -241,6 +247,33 @@ def units_per_request(
     each = units / sent if units and sent and not batches else None
     alone = None if transactions else each
     return (None, alone, None) if uncounted else (alone, alone, each)
+
+
+def _units_of_all(
+    totals: Totals, direction: Direction, index: str | None
+) -> tuple[float | None, tuple[str, ...], float | None]:
+    """The mean units of an accepted request, the operations that are assumed to be all that were sent, and
+    the mean with transactions.
+
+    None is assumed where each was counted, or where those that were have all throttles: a limit refuses every
+    operation alike. Nor is it where one request would take more than DynamoDB lets it.
+    """
+    units, alone, whole = units_per_request(totals, direction, index)
+    if units is not None or alone is None or alone > MOST_UNITS[direction]:
+        return units, (), whole
+    counted: set[str] = set()
+    throttled: defaultdict[str | None, float] = defaultdict(float)
+    events = 0.0
+    for item, total in totals:
+        if metrics.direction_of(item.operation, item.dimension) == direction:
+            if (item.metric, item.statistic) == (metrics.LATENCY, "SampleCount") and item.operation and total:
+                counted.add(item.operation)
+            elif item.metric == metrics.THROTTLED_REQUESTS:
+                throttled[item.operation] += total
+        elif item.metric == metrics.throttle_events(direction) and item.whole:
+            events += total if direction == "read" or item.index is None else 0.0
+    are_all = sum(throttled[operation] for operation in counted) >= ALMOST_ALL * events > 0
+    return alone, () if are_all else tuple(sorted(counted)), whole
 
 
 def _scaled(rates: Capacity | None, scale: float) -> Capacity:
