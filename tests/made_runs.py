@@ -27,7 +27,6 @@ def summary(
     return a_summary(
         run_id=f"{scenario}-{hours}",
         scenario=scenario,
-        table=f"table-of-{scenario}",
         question=f"Does {scenario} throttle?",
         started_at=START + timedelta(hours=hours),
         setup=SETUP.model_copy(update={"target": target, "scenario": {"name": scenario}}),

@@ -56,7 +56,6 @@ class RunSummary(BaseModel):
 
     run_id: str
     scenario: str
-    table: str | None = None
     question: str = ""
     started_at: Time
     duration_s: Quantity
@@ -118,7 +117,6 @@ def summarize(folder: Path) -> RunSummary:
     summary = RunSummary(
         run_id=manifest.run_id or folder.name,
         scenario=manifest.name or folder.name,
-        table=manifest.table.name,
         question=manifest.question or "",
         started_at=manifest.started_at,
         duration_s=covered_s if manifest.duration_s is None else manifest.duration_s,
