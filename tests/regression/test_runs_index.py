@@ -43,7 +43,7 @@ def test_runs_are_found_however_they_are_nested_and_nothing_below_one(tmp_path):
     (tmp_path / "again").symlink_to(tmp_path)
     runs, problems = found(tmp_path)
     assert (set(runs), problems) == ({"one", "two"}, [])
-    assert runs["one"].table == "table-of-hotkey"
+    assert (runs["one"].table, runs["one"].target) == ("table-of-hotkey", "local")
 
 
 def test_a_tree_that_is_too_deep_is_said(tmp_path):
