@@ -19,7 +19,7 @@ from rich.console import Console
 from keyheat.analysis.advice.fix import tried
 from keyheat.analysis.diagnosis import analyze_run, load_run
 from keyheat.analysis.loaded_step import loaded_step
-from keyheat.analysis.report import load_run as load_page
+from keyheat.analysis.report import read_run
 from keyheat.analysis.summary import read_summary
 from keyheat.cli.main import main
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
@@ -65,7 +65,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def in_terminal(run: Path) -> str:
-    out, loaded = io.StringIO(), load_page(run)
+    out, loaded = io.StringIO(), read_run(run)
     Console(file=out, width=500).print(terminal_of(run_answer(loaded)))
     return out.getvalue()
 

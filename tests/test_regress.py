@@ -252,18 +252,17 @@ def test_two_at_once_on_one_history_are_both_fine(verb: Verb, runs: Any) -> None
 
 
 def test_it_can_be_held_against_any_session(verb: Verb) -> None:
-    verb("regress", suite())
-    assert verb("history", "pin", "gold", "1").code == 0
+    verb("regress", suite(), "--label", "gold")
     assert "has a new baseline" in verb("regress", suite(DEARER), "--new-baseline").out
     assert verb("regress", suite(DEARER)).code == 0, "what is meant has changed"
-    for named, said in (("gold", "pinned as 'gold'"), ("1", "as requested")):
+    for named in ("gold", "1"):
         held = verb("regress", suite(), "--baseline", named)
         assert held.code == 0
         assert held.says("Compared with session 1 of")
-        assert held.says(said)
+        assert held.says("as requested")
     wrong = verb("regress", suite(), "--baseline", "silver")
     assert wrong.code == 2
-    assert "pinned names: gold" in wrong.err
+    assert "no session with the number or label 'silver'" in wrong.err
 
 
 @pytest.mark.usefixtures("some_account")

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from keyheat.analysis.report import load_run
+from keyheat.analysis.report import read_run
 from keyheat.show.render import markdown_of
 from keyheat.show.run import run_answer
 from tests.browsing import CONTRASTS, all_drawn, drawn
@@ -47,7 +47,7 @@ def test_paper_has_every_chart_in_light_colours(visit, address):
 
 @pytest.mark.slow
 def test_a_ticket_has_the_verdict_and_its_numbers_and_what_users_wrote_is_plain(samples):
-    hero = run_answer(load_run(samples["hotkey"]))
+    hero = run_answer(read_run(samples["hotkey"]))
     text = markdown_of(hero, whole=False)
     assert text.startswith("## hotkey: Partition limit (as the scenario expects)\n")
     assert all(fact.name in text for fact in hero.facts)
@@ -59,7 +59,7 @@ def test_a_ticket_has_the_verdict_and_its_numbers_and_what_users_wrote_is_plain(
 
 @pytest.mark.browser
 def test_the_button_copies_the_ticket(browser, samples, address):
-    hero = run_answer(load_run(samples["hotkey"]))
+    hero = run_answer(read_run(samples["hotkey"]))
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.goto(address)
