@@ -88,10 +88,9 @@ def _rate_comments(traffic: MeasuredTraffic) -> Iterator[str]:
     """Comments on the origin of the rates."""
     seen = span(traffic.days * DAY_S)
     peak, mean = sum(task.per_s for task in traffic.tasks), sum(task.mean_per_s for task in traffic.tasks)
-    within = "the hour that throttled most" if traffic.throttled and not traffic.incident else seen
     busiest = "throttled " if traffic.throttled else ""
     busiest += "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
-    yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"
+    yield f"# By CloudWatch, the busiest {busiest} of {traffic.hour or seen} was {traffic.peak_at:%FT%RZ}:"
     throttled = ", including throttled ones" if traffic.throttled else ""
     yield f"# {peak:,.4g} requests/s, as below{throttled}; their mean over {seen} was {mean:,.4g}."
     yield from (f"# Not taken: {note}" for note in traffic.notes)
@@ -296,7 +295,7 @@ def _puts_items(traffic: MeasuredTraffic) -> bool:
 def _measured_tasks(spec: Mapping[str, Any], traffic: MeasuredTraffic, item_bytes: int) -> Iterator[str]:
     items = _puts_items(traffic)
     for task in traffic.tasks:
-        per_s, more = max(task.per_s or task.mean_per_s, LEAST_PER_S), list[str]()
+        per_s, more = max(task.per_s, LEAST_PER_S), list[str]()
         if task.index:
             more.append(f"index = {_quoted(task.index)}")
         times, note = 1.0, ""
@@ -306,8 +305,7 @@ def _measured_tasks(spec: Mapping[str, Any], traffic: MeasuredTraffic, item_byte
             times, note = read[:2]
             more += read[2]
         mean = f"{task.mean_per_s:.3g}" if task.mean_per_s < 1_000 else f"{task.mean_per_s:,.0f}"
-        comment = f"mean: {mean}/s" if task.per_s else "the mean: none was sent in that minute"
-        yield from _task(TASKS[task.operation], per_s * times, note or comment, more)
+        yield from _task(TASKS[task.operation], per_s * times, note or f"mean: {mean}/s", more)
 
 
 def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) -> Iterator[str]:

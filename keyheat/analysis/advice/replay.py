@@ -58,7 +58,13 @@ def read_incident(folder: Path) -> Incident:
     """Read a folder of `keyheat diagnose`. Raises `FileProblem`."""
     diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
     evidence = read_evidence(folder / FILES[EVIDENCE])
-    client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    return incident_of(
+        evidence, diagnosis, read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    )
+
+
+def incident_of(evidence: Evidence, diagnosis: Diagnosis, client: ClientFiles | None = None) -> Incident:
+    """A diagnosed incident of evidence, and of the client's files if there are any."""
     arranged = timeline(evidence)
     by_limit = going_on(groups(diagnosis.labels), arranged)
     heaviest = by_limit[0].heaviest if by_limit else None
