@@ -11,11 +11,19 @@ from functools import cache
 from typing import Any, Final, TypeGuard
 
 from keyheat.intake.scaling import SIDES, Attributes, as_number, is_units
-from keyheat.runs.table_facts import mode_of, table_facts, types_of
+from keyheat.runs.table_facts import (
+    IndexFacts,
+    KeyAttribute,
+    TableFacts,
+    mode_of,
+    region_of_arn,
+    table_facts,
+)
+from keyheat.runs.table_facts import indexes_of as index_facts
 from keyheat.scenario.spec.part import IN_WORDS, MOST_UNITS, REGION, TABLE
+from keyheat.words import Direction
 
 MOST_NAME: Final = 255
-CAPACITY: Final = ("provisioned", "max_on_demand", "warm")
 THROUGHPUT: Final = ("ProvisionedThroughput", "OnDemandThroughput", "WarmThroughput")
 LOOKED_INTO: Final = frozenset({
     *THROUGHPUT, "ProvisionedThroughputOverride", "OnDemandThroughputOverride", "AttributeDefinitions",
@@ -91,47 +99,59 @@ def _checked(value: Any, path: str, kind: type | None, unknown: list[str], malfo
 
 def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a `TableSpec` equal to the table; a run never deletes it."""
-    facts, types = table_facts(description).model_dump(mode="json"), types_of(description)
-    of_index = {index["name"]: index for index in facts["indexes"]}
-    indexes = []
-    for kind in ("Local", "Global"):
-        for index in description.get(f"{kind}SecondaryIndexes") or ():
-            projection, name = index.get("Projection", {}), index["IndexName"]
-            projected = projection.get("ProjectionType", "ALL")
-            capacity = {} if kind == "Local" else _capacity(of_index[name], facts["billing_mode"])
-            indexes.append(
-                {
-                    "name": name, "local": kind == "Local", **_keys(index, types), "projection": projected,
-                    "include": projection.get("NonKeyAttributes", []) if projected == "INCLUDE" else [],
-                    **capacity,
-                }
-            )  # fmt: skip
-    regions = (
-        {"regions": [facts["region"], *facts["replicas"]]} if facts["region"] and facts["replicas"] else {}
-    )
+    fields = fields_of(table_facts(description))
+    local = [{**_index(index, None), "local": True} for index in index_facts(description, "Local")]
+    return fields | {"indexes": [*local, *fields["indexes"]], "stream": stream_of(description)}
+
+
+def fields_of(facts: TableFacts) -> dict[str, Any]:
+    """Fields of a `TableSpec` for the known facts; unknown keys and projections are assumed."""
+    home = facts.region or region_of_arn(facts.arn or "")
     return {
-        "name": description["TableName"],
-        "billing_mode": facts["billing_mode"],
-        **_keys(description, types),
-        **_capacity(facts, facts["billing_mode"]),
-        "indexes": indexes,
-        "stream": stream_of(description),
-        **regions,  # its own first
+        "name": facts.name,
+        "billing_mode": facts.billing_mode,
+        **_keys(facts, "pk"),
+        **_capacity(facts, facts.billing_mode),
+        "indexes": [
+            _index(index, facts.billing_mode, f"index_{number}")
+            for number, index in enumerate(facts.indexes, 1)
+        ],
+        "stream": None,
+        **({"regions": [home, *facts.replicas]} if home and facts.replicas else {}),  # its own first
         "on_end": "keep",
     }
 
 
-def _keys(owner: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+def _index(index: IndexFacts, mode: str | None, assumed_key: str = "") -> dict[str, Any]:
+    return {
+        "name": index.name, "local": False, **_keys(index, assumed_key),
+        "projection": index.projection or "ALL",
+        "include": list(index.include) if index.projection == "INCLUDE" else [],
+        **(_capacity(index, mode) if mode else {}),
+    }  # fmt: skip
+
+
+def _keys(owner: TableFacts | IndexFacts, assumed: str) -> dict[str, Any]:
     """Each side of a key: its attributes, with the type of the first (see `mixed_types`)."""
-    names = {"HASH": "partition_key", "RANGE": "sort_key"}
     keys: dict[str, Any] = {}
-    for element in owner["KeySchema"]:
-        name, attribute = names[element["KeyType"]], element["AttributeName"]
+    for key in owner.keys or (KeyAttribute(name=assumed, type="S", role="HASH"),):
+        name = "partition_key" if key.role == "HASH" else "sort_key"
         if name in keys:
-            keys.setdefault(f"more_{name}s", []).append(attribute)
+            keys.setdefault(f"more_{name}s", []).append(key.name)
         else:
-            keys |= {name: attribute, f"{name}_type": types[attribute]}
+            keys |= {name: key.name, f"{name}_type": key.type}
     return keys
+
+
+def _capacity(owner: TableFacts | IndexFacts, mode: str | None) -> dict[str, dict[str, int]]:
+    """Whole units of the capacities in force; AWS keeps those of the other mode, without effect."""
+    stated = {}
+    for name in ("provisioned", "max_on_demand", "warm"):
+        pair = getattr(owner, name)
+        units = {side.value: max(1, round(rate)) for side in Direction if pair and (rate := pair.of(side))}
+        if units and name != ("max_on_demand" if mode == "PROVISIONED" else "provisioned"):
+            stated[name] = units
+    return stated
 
 
 def mixed_types(owner: Mapping[str, Any], types: Mapping[str, str]) -> bool:
@@ -140,14 +160,6 @@ def mixed_types(owner: Mapping[str, Any], types: Mapping[str, str]) -> bool:
     for element in owner["KeySchema"]:
         kinds.setdefault(element["KeyType"], set()).add(types[element["AttributeName"]])
     return any(len(types_of_side) > 1 for types_of_side in kinds.values())
-
-
-def _capacity(facts: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    """Capacities in force; AWS keeps an on-demand maximum of a provisioned table, without effect."""
-    capacities = {name: facts[name] for name in CAPACITY if facts[name] and any(facts[name].values())}
-    if mode == "PROVISIONED":
-        capacities.pop("max_on_demand", None)
-    return capacities
 
 
 def stream_of(description: Mapping[str, Any]) -> str | None:

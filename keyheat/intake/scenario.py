@@ -10,10 +10,9 @@ from typing import Any, Final
 from click import FloatRange, IntRange
 
 from keyheat.flags import option
-from keyheat.intake.description import table_of
 from keyheat.intake.measured import DAY_S, MINUTE_S, PUTS, SINGLE, TASKS, MeasuredTraffic, read_of
 from keyheat.intake.scaling import clamp
-from keyheat.intake.tables import SourceTable, mean_item_bytes
+from keyheat.intake.tables import SourceTable
 from keyheat.model import limits
 from keyheat.numbers import percent, span
 from keyheat.runs.formats import HotKey
@@ -57,7 +56,7 @@ def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str |
 
     `schema` refers to its JSON Schema for every reader; `source` is the table's origin.
     """
-    spec = table_of(table.description)
+    spec = table.fields
     lines = [
         *([f"#:schema {schema}"] if schema else ()),
         f"# The table {table.name}, from {source}.",
@@ -122,12 +121,11 @@ def _owner(spec: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | Non
 
 def _regions(spec: Mapping[str, Any], table: SourceTable) -> Iterator[str]:
     """All Regions of a global table, the described one first."""
-    others = [str(replica["RegionName"]) for replica in table.description.get("Replicas") or ()]
     if "regions" in spec:
         yield f"regions = [{', '.join(map(_quoted, spec['regions']))}]  # each write is copied to all of them"
-    elif others:
-        home = next(region for region in HOMES if region not in others)
-        listed = ", ".join(map(_quoted, (home, *others)))
+    elif table.replicas:
+        home = next(region for region in HOMES if region not in table.replicas)
+        listed = ", ".join(map(_quoted, (home, *table.replicas)))
         yield f"regions = [{listed}]  # {ASSUMED}: the load is in {home}; the others are replicas"
 
 
@@ -262,7 +260,7 @@ def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
     if measured and (units := measured.units_per_write):
         size = max(1, round((units - 0.5) * limits.WRITE_UNIT_BYTES))
         return size, f"  # {units:.3g} WCU consumed per write"
-    if mean := mean_item_bytes(table.description):
+    if mean := table.item_bytes:
         return mean, "  # the table's mean, from DescribeTable"
     if measured and demand.by_metrics and not _puts_items(measured):
         return ITEM_BYTES, "  # no task puts items"

@@ -120,7 +120,7 @@ def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
     facts = TableFacts.model_validate_json(table_facts(described).model_dump_json())
     replayed = source_of_facts(facts)
     assert replayed.remarks == ()
-    assert table_of(replayed.description) == table_of(described)
+    assert replayed.fields == table_of(described)
 
 
 @pytest.mark.parametrize(
