@@ -20,7 +20,7 @@ from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.facts import Facts, facts_of, throttled_spans
 from keyheat.analysis.report import ReportRun, evidence_alone
 from keyheat.analysis.rules import load_thresholds
-from keyheat.evidence.cloudwatch import fetch
+from keyheat.evidence.cloudwatch import MetricSource, fetch
 from keyheat.evidence.collection import EarlierRequest, collect_table, fetch_earlier
 from keyheat.evidence.contributors import CONTRIBUTORS
 from keyheat.evidence.survey import user_errors
@@ -106,11 +106,13 @@ def diagnosed_live(
     `announce` is told how many metrics are requested before they are.
     The cure is tried on `replay_s` of its demand; with 0 it is by formula.
     """
-    collected = collect_table(
-        TableFacts(name=table), window, endpoint_url=target.endpoint_url, client_factory=target.factory,
-        clock=target.now.timestamp, show_keys=show_keys, wait=False, announce=announce,
-        records=records or NO_RECORDS,
+    source = MetricSource(
+        client_factory=target.factory, local=target.local, clock=target.now.timestamp, show_keys=show_keys,
+        announce=announce,
     )  # fmt: skip
+    collected = collect_table(
+        source, TableFacts(name=table), window, wait=False, records=records or NO_RECORDS
+    )
     evidence = sound(collected)
     diagnosis = diagnosed(evidence, billing=billing, replay_s=0)
     if any(label.constraint == "table" for label in diagnosis.labels):  # whose capacity scaling may undo
@@ -251,11 +253,8 @@ def measured_table(table: str, days: int, target: Target) -> tuple[ReplayedTable
     worst = worst_hour(partial(fetch, target.factory, table), days=days, now=target.now)
     replayed = None
     if worst is not None:
-        collected = collect_table(
-            TableFacts(name=table), worst.window, endpoint_url=target.endpoint_url,
-            client_factory=target.factory, clock=target.now.timestamp, wait=False,
-        )  # fmt: skip
-        evidence = sound(collected)
+        source = MetricSource(client_factory=target.factory, local=target.local, clock=target.now.timestamp)
+        evidence = sound(collect_table(source, TableFacts(name=table), worst.window, wait=False))
         replayed = _replayed(incident_of(evidence, diagnosed(evidence, replay_s=0)), worst.name)
     if replayed is None:
         return None, f"CloudWatch counts no request of {days} days: rates are assumed"

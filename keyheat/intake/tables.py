@@ -129,10 +129,8 @@ def source_of_facts(facts: TableFacts) -> SourceTable:
 
     Raises `NotTaken` if its mode or capacity is unknown.
     """
-    units = facts.provisioned or Capacity()
-    if facts.billing_mode is None or (
-        facts.billing_mode == "PROVISIONED" and not (units.read and units.write)
-    ):
+    mode, units = facts.billing_mode, facts.provisioned or Capacity()
+    if mode is None or (mode == "PROVISIONED" and None in (units.read, units.write)):
         raise NotTaken(
             f"the evidence lacks mode or capacity of {facts.name}: collect it with --describe-json, "
             "or give a file that describes the table"
