@@ -244,7 +244,12 @@ def _convert_global_table(properties: dict[str, Any]) -> None:
         _set_capacity(index, here.get(index.get("IndexName"), {}))
     properties |= {name: first[name] for name in OF_A_REPLICA if name in first}
     properties["Replicas"] = [
-        {"RegionName": replica["Region"], **replica} for replica in others if "Region" in replica
+        {
+            "RegionName": replica["Region"],
+            **{name: replica[name] for name in replica if replica[name] != first.get(name)},
+        }
+        for replica in others
+        if "Region" in replica
     ]
     if others and isinstance(region := first.get("Region"), str):
         properties["TableArn"] = f"arn:aws:dynamodb:{region}:000000000000:table/{properties.get('TableName')}"

@@ -176,12 +176,9 @@ def list_omissions(description: Attributes) -> Iterator[str]:
         yield f"its class {table_class}, whose units cost more: prices are for the standard class"
     if description.get("MultiRegionConsistency") == "STRONG":
         yield "its strong consistency between Regions: simulated as eventual consistency"
-    here = {index.get("IndexName"): index for index in indexes_of(description)}
     for replica in description.get("Replicas") or ():
-        pairs = [(replica, description)]
-        for index in replica.get("GlobalSecondaryIndexes") or ():
-            pairs.append((index, here.get(index.get("IndexName"), {})))
-        if any((there := _reads_of(remote)) and there != _reads_of(local) for remote, local in pairs):
+        owners = (replica, *(replica.get("GlobalSecondaryIndexes") or ()))
+        if any(owner.get(name) for owner in owners for name in READS):
             yield (
                 f"the read capacity of Region {replica['RegionName']}, which differs: "
                 "the scenario's table has the same capacity in all Regions"
@@ -211,22 +208,11 @@ def _size(description: Attributes) -> Iterator[str]:
         )
 
 
-def _reads_of(owner: Attributes) -> list[object]:
-    """A Region's read capacity of a table or index; empty if it is not stated."""
-    settings: list[Mapping[str, Any]] = [owner.get(name) or {} for name in READS]
-    scaled = (each.get("ReadCapacityAutoScalingSettings") for each in settings)
-    scaling = next(filter(None, scaled), None) or (owner.get("Scaling") or {}).get("read")
-    if scaling:
-        return [scaling.get("MinCapacity"), scaling.get("MaxCapacity")]
-    units = (each.get(name) for each in settings for name in ("ReadCapacityUnits", "MaxReadRequestUnits"))
-    return list(filter(None, units))
-
-
 READS: Final = (
-    "ReadProvisionedThroughputSettings", "ProvisionedThroughputOverride", "ProvisionedThroughput",
-    "ReadOnDemandThroughputSettings", "OnDemandThroughputOverride", "OnDemandThroughput",
+    "ReadProvisionedThroughputSettings", "ReadOnDemandThroughputSettings", "ProvisionedThroughputOverride",
+    "OnDemandThroughputOverride",
 )  # fmt: skip
-"""Properties with a Region's reads: of a replica in CloudFormation and DescribeTable, and of a table."""
+"""Properties of a replica whose reads differ, in CloudFormation and DescribeTable."""
 UNUSED: Final[Mapping[str, str]] = {
     "TimeToLiveSpecification": "its time to live: its deletions are free, and not simulated",
     "PointInTimeRecoverySpecification": "its point-in-time recovery: its cost is not counted",
