@@ -162,7 +162,9 @@ def incident(repository: Reader) -> Reader:
     described = {**ORDERS, "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 3}}
     Path("table.json").write_text(json.dumps({"Table": described}))
     points = [{"Timestamp": at, "Sum": 3.0, "Unit": "Count"} for at in minutes]
-    Path("w.json").write_text(json.dumps({"Label": "WriteThrottleEvents", "Datapoints": points}))
+    Path("orders-WriteThrottleEvents-by_status.json").write_text(
+        json.dumps({"Label": "WriteThrottleEvents", "Datapoints": points})
+    )
     return repository
 
 
