@@ -213,6 +213,8 @@ TAKEN: dict[str, Any] = {
     "what is switched off": template({**PLAIN, **OFF}),
     "a table that goes": {**DESCRIBED, "TableStatus": "DELETING"},
     "a table that a plan makes anew": plan(ON_DEMAND, changes=[MADE_ANEW]),
+    "a name that refers to itself": template({**PLAIN, "TableName": {"Ref": "T"}}),
+    "a name that joins nothing": template({**PLAIN, "TableName": {"Fn::Join": "x"}}),
 }  # fmt: skip
 
 
@@ -250,6 +252,8 @@ WITHOUT_READS = {"WriteCapacityUnits": 20, "ReadCapacityUnit": 5}
 STREAM = {"StreamSpecification": {"StreamViewType": "ALL"}}
 REGIONS = {**STREAM, "Replicas": [{"Region": "mars"}, {"Region": "x"}]}
 SHAPES = {"GlobalSecondaryIndexes": [{**INDEX, "Projection": "ALL"}], "Replicas": "eu-west-1"}
+HUSH = [{"AttributeName": "p", "KeyType": "HUSH"}]
+WORDS = {"ReadCapacityUnits": "many", "WriteCapacityUnits": {}}
 REFUSED = {
     "huge": {"Table": {**DESCRIBED, "ProvisionedThroughput": HUGE}},
     "misspelt": template({**PROVISIONED, "BilingMode": "x", "ProvisionedThroughput": WITHOUT_READS}),
@@ -258,6 +262,10 @@ REFUSED = {
     "a name that a terminal obeys": {"Table": {**DESCRIBED, "TableName": "x\x1bred"}},
     "indexes": template(AMISS),
     "an index of one letter": template({**PLAIN, **BY_P}),
+    "an index without keys": template({**PLAIN, "GlobalSecondaryIndexes": [{"IndexName": "one"}]}),
+    "no such mode or key type": template({**PLAIN, "BillingMode": "FREE", "KeySchema": HUSH}),
+    "text for a list": template({**PLAIN, "KeySchema": "p"}),
+    "throughput of words": template({**PROVISIONED, "ProvisionedThroughput": WORDS}),
     "no such Region or stream": template({**PLAIN, **REGIONS}, "GlobalTable"),
 }
 

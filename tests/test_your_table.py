@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from botocore.stub import Stubber
@@ -13,7 +12,7 @@ from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.scenario.scenario import Scenario, load_scenario
-from keyheat.words import DONE, WRONG_USE
+from keyheat.words import WRONG_USE
 from tests.conftest import ROOT, Golden, Verb, done
 from tests.endpoint.clients import unasked_client
 
@@ -149,30 +148,6 @@ PLAIN = {
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
     "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
 }
-HOSTILE: dict[str, Any] = {
-    "circular": {"TableName": {"Ref": "Table"}},
-    "index without keys": {"GlobalSecondaryIndexes": [{"IndexName": "one"}]},
-    "odd billing mode": {"BillingMode": "FREE"},
-    "odd key type": {"KeySchema": [{"AttributeName": "pk", "KeyType": "HUSH"}]},
-    "text for a list": {"KeySchema": "pk"},
-    "join of nothing": {"TableName": {"Fn::Join": "x"}},
-    "throughput of words": {
-        "BillingMode": "PROVISIONED",
-        "ProvisionedThroughput": {"ReadCapacityUnits": "many", "WriteCapacityUnits": {}},
-    },
-}
-
-
-@pytest.mark.parametrize("case", HOSTILE)
-def test_a_resource_that_is_written_wrongly_is_named_and_the_others_are_taken(verb: Verb, case: str) -> None:
-    table = "AWS::DynamoDB::Table"
-    wrong = {"Type": table, "Properties": {**PLAIN, "TableName": "wrong", **HOSTILE[case]}}
-    for file, others in (("both.json", {"Plain": {"Type": table, "Properties": PLAIN}}), ("wrong.json", {})):
-        Path(file).write_text(json.dumps({"Resources": {"Table": wrong, **others}}), encoding="utf-8")
-    done(verb, "keyheat init both.json --only plain")
-    alone = verb("init", "wrong.json", "--out", "wrong.toml")
-    assert alone.code in (DONE, WRONG_USE)
-    assert "Table" in alone.err or alone.code == DONE
 
 
 def test_what_a_condition_leaves_out_is_not_taken_and_numbers_are_whole(verb: Verb) -> None:
