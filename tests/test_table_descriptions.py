@@ -201,6 +201,9 @@ TAKEN: dict[str, Any] = {
     | {"Mappings": {"M": {"eu": {"r": "25"}}}},
     "a misspelt property": template({**PLAIN, "TableClas": "STANDARD"}),
     "a size that no item has": {"Table": {**DESCRIBED, "TableSizeBytes": 1e40, "ItemCount": 1}},
+    "a maximum that AWS keeps of an on-demand time": {
+        **DESCRIBED, "OnDemandThroughput": {"MaxReadRequestUnits": 90, "MaxWriteRequestUnits": 700},
+    },
     "small items": {**DESCRIBED, "TableSizeBytes": 600, "ItemCount": 10},
     "a short name": template({**PLAIN, "TableName": "t"}),
     "a described class": {**DESCRIBED, "TableClassSummary": {"TableClass": CLASS}},
