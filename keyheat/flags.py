@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import Field, field, fields
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import isfinite
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -54,6 +55,21 @@ class TimeSpan(click.ParamType[timedelta]):
         if unit is None or not number.isdecimal() or not 0 < int(number) < 100_000:
             self.fail(f"{value!r} is not a length of time such as 90m, 3h or 2d", param, ctx)
         return timedelta(**{unit: int(number)})
+
+
+class NamedSeries(click.ParamType[tuple[str, str]]):
+    """The series in a file: FILE=METRIC/STATISTIC/PERIOD/RESOURCE."""
+
+    name = "FILE=SERIES"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The file's name, and the series as a label."""
+        file, equals, series = value.partition("=")
+        if not (file and equals and series):
+            self.fail(f"{value!r} is not such as w.json=WriteThrottleEvents/Sum/60/table", param, ctx)
+        return Path(file).name, series
 
 
 def option(help_text: str, *, default: Any = None, flag: str = "", **settings: Any) -> Any:

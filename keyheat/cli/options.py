@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from keyheat.flags import TimeSpan, TimeZone, Within, option
+from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option
 from keyheat.plan.prices import DEFAULT as PRICES
 from keyheat.plan.prices import Billing, Prices, load_prices
 from keyheat.runfiles import FileProblem, write_json
@@ -86,6 +86,9 @@ class EvidenceFiles:
         "read throttles from an application's log", default=(), flag="--log", type=a_file
     )
     metrics: tuple[Path, ...] = option("read metrics from AWS CLI or CSV files", default=(), type=a_file)
+    named: tuple[tuple[str, str], ...] = option(
+        "name the series of a --metrics file", default=(), flag="--metric", type=NamedSeries()
+    )
     zone: tzinfo | None = option("zone of times without one, such as Europe/Berlin", type=TimeZone())
     described: Path | None = option(
         "read what `aws dynamodb describe-table` printed", flag="--describe-json", type=a_file

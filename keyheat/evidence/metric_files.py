@@ -55,10 +55,13 @@ _FILLING: Final = re.compile(
 
 @dataclass(slots=True)
 class MetricReader:
-    """Reads metrics of one table. `zone` applies to times without one."""
+    """Reads metrics of one table. `zone` applies to times without one; `named` maps file names to series
+    labels, such as `WriteThrottleEvents/Sum/60/index=by_status`.
+    """
 
     table: TableFacts
     zone: tzinfo | None = None
+    named: Mapping[str, str] = field(default_factory=dict)
     _notes: dict[str, None] = field(default_factory=dict)
     _others: Counter[str] = field(default_factory=Counter)  # series of other tables by name
 
@@ -225,7 +228,7 @@ class MetricReader:
         key = replace(
             key,
             statistic=key.statistic if is_rate(statistic) or not statistic else statistic,
-            period_s=int(float(row.get("period") or 0)),
+            period_s=int(float(row.get("period") or key.period_s)),
             **({} if key.index or key.operation else owner),
         )
         return FileSeries(where, key, unit=rate or row.get("unit", ""))
@@ -242,12 +245,22 @@ class MetricReader:
         return owner if name in owner.values() else None
 
     def _named(self, path: Path, text: str) -> SeriesKey:
-        """The series that a text or the file name names."""
+        """The series given by --metric, else the one named by a text or the file name."""
+        if (label := self.named.get(path.name) or self.named.get(str(path))) is not None:
+            key = SeriesKey.of_label(label)
+            if key is None or key.metric not in metrics.READ:
+                example = "WriteThrottleEvents/Sum/60/index=by_status"
+                raise ValueError(f"--metric: {label[:120]!r} is not a label such as {example}")
+            return key
         metric = _metric_in(text) or _metric_in(path.stem)
         if metric is None:
             near = get_close_matches(text, metrics.READ, n=1)
-            hint = f"did you mean {near[0]}?" if near else "name it in the column or in the file's name"
-            raise ValueError(f"{path}: no metric of DynamoDB in {text[:80]!r}; {hint}")
+            hint = f"did you mean {near[0]}? Otherwise name" if near else "name"
+            example = near[0] if near else "ConsumedWriteCapacityUnits"
+            raise ValueError(
+                f"{path}: no metric of DynamoDB in {text[:80]!r}; {hint} the series, such as "
+                f"--metric {path.name}={example}/Sum/60/table"
+            )
         words = f"{text} {path.stem}" if _metric_in(path.stem) else text
         owner = self._owner_in(text) or self._owner_in(path.stem)
         statistic = next((name for name in STATISTICS if _word(name).search(words)), None)
@@ -257,7 +270,7 @@ class MetricReader:
         if not owner and (unknown := _FILLING.sub(" ", rest).strip(" _")):
             raise ValueError(
                 f"{path}: unknown name {unknown[:80]!r}; if it is an index of {self.table.name}, add --index "
-                f"{unknown[:80]}, else remove it from the file's name or column"
+                f"{unknown[:80]}, else name the series with --metric"
             )
         statistic = statistic or min(metrics.READ[metric])
         return SeriesKey(metric=metric, statistic=statistic, period_s=0, **owner)

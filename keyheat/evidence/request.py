@@ -44,6 +44,7 @@ class EvidenceRequest:
     profile: str | None = None
     endpoint_url: str | None = None
     metrics: tuple[Path, ...] = ()
+    named: tuple[tuple[str, str], ...] = ()  # file name and series label
     logs: tuple[Path, ...] = ()
     zone: tzinfo | None = None  # of times in files that have none
     described: Path | None = None
@@ -129,7 +130,7 @@ def _of_files(
 
 
 def _metrics(request: EvidenceRequest, table: TableFacts) -> MetricAnswer:
-    return MetricReader(table=table, zone=request.zone).read(request.metrics)
+    return MetricReader(table=table, zone=request.zone, named=dict(request.named)).read(request.metrics)
 
 
 def _window(request: EvidenceRequest, of_files: Window | None, now: datetime) -> Window:

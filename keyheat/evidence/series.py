@@ -256,7 +256,7 @@ def infer_periods(all_series: Sequence[FileSeries]) -> Iterator[str]:
         for series in without:
             series.key = replace(series.key, period_s=period_s)
         if without and period_s != usual_s:
-            yield f"metrics: periods of {period_s} s, by the distance of points"
+            yield f"metrics: periods of {period_s} s, by the distance of points; --metric sets another"
 
 
 def convert_to_sums(all_series: Sequence[FileSeries]) -> Iterator[str]:

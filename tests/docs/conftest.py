@@ -162,9 +162,7 @@ def incident(repository: Reader) -> Reader:
     described = {**ORDERS, "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 3}}
     Path("table.json").write_text(json.dumps({"Table": described}))
     points = [{"Timestamp": at, "Sum": 3.0, "Unit": "Count"} for at in minutes]
-    Path("orders-WriteThrottleEvents-by_status.json").write_text(
-        json.dumps({"Label": "WriteThrottleEvents", "Datapoints": points})
-    )
+    Path("w.json").write_text(json.dumps({"Label": "WriteThrottleEvents", "Datapoints": points}))
     return repository
 
 

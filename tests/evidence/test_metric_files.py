@@ -77,6 +77,7 @@ OF_TABLE, OF_INDEX = f"{THROTTLES}/Sum/60/table", f"{THROTTLES}/Sum/60/by_status
         ("orders-WriteThrottleEvents-Sum-2026-11-20.json", {}, OF_TABLE),
         ("orders.WriteThrottleEvents.by_status.json", {"indexes": ("by_status",)}, OF_INDEX),
         ("by_status.json", {"indexes": ("by_status",)}, OF_INDEX),
+        ("a.json", {"named": {"a.json": "WriteThrottleEvents/Sum/60/index=by_status"}}, OF_INDEX),
         ("PutItem-throttled.json", {}, f"{THROTTLES}/Sum/60/PutItem"),
     ],
 )
@@ -250,7 +251,10 @@ def test_every_mistake_of_a_csv_is_told_at_once(write: Write) -> None:
     with pytest.raises(ValueError, match="4 errors") as raised:
         evidence(path)
     _number, typo, zone, negative, month = str(raised.value).split("\n  ")
-    assert typo.endswith("did you mean ConsumedReadCapacityUnits?")
+    assert typo.endswith(
+        "did you mean ConsumedReadCapacityUnits? Otherwise name the series, such as "
+        "--metric naive.csv=ConsumedReadCapacityUnits/Sum/60/table"
+    )
     assert zone.endswith("time 2026-11-20 12:01 has no zone; give one, such as --zone UTC")
     assert negative.endswith("'-3' is negative or not finite")
     assert month.endswith("'2026-13-20 12:02' is not a time such as 2026-11-20T12:00:00Z")
