@@ -2,28 +2,7 @@
 
 from typing import Any
 
-import pytest
-
 from tests.endpoint.ordering import counted, first_refused, key, ordered, refused, small
-
-KEY = key("a", 1)
-
-
-@pytest.mark.parametrize(
-    ("wish", "attributes"),
-    [
-        ("ALL_OLD", {**KEY, "n": {"N": "1"}, "x": {"S": "x"}}),
-        ("UPDATED_OLD", {"n": {"N": "1"}}),
-        ("ALL_NEW", {**KEY, "n": {"N": "2"}, "x": {"S": "x"}}),
-        ("UPDATED_NEW", {"n": {"N": "2"}}),
-        ("NONE", None),
-    ],
-)
-def test_an_update_returns_what_is_wished_for(orders: Any, wish: str, attributes: Any) -> None:
-    orders.put_item(TableName="orders", Item={**KEY, "n": {"N": "1"}, "x": {"S": "x"}})
-    add = {"UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}
-    answer = orders.update_item(TableName="orders", Key=KEY, **add, ReturnValues=wish)
-    assert answer.get("Attributes") == attributes
 
 
 def test_a_failed_condition_shows_the_item_and_is_billed(service_app: Any) -> None:

@@ -1,4 +1,4 @@
-"""Query and Scan: order, pages, filters, projections, indexes, segments, and what they cost."""
+"""Query and Scan: pages, indexes, segments, what they cost. `test_dynoxide` has conditions and filters."""
 
 from typing import Any
 
@@ -36,21 +36,6 @@ def sorts(answer: Any) -> list[int]:
 A = {":p": {"S": "a"}}
 
 
-@pytest.mark.parametrize(
-    ("condition", "values", "found"),
-    [
-        ("(pk = :p) AND (sk = :s)", {":s": {"N": "3.0"}}, [3]),
-        ("pk = :p AND sk < :s", {":s": {"N": "2"}}, [0, 1]),
-        ("pk = :p AND sk <= :s", {":s": {"N": "2"}}, [0, 1, 2]),
-        ("pk = :p AND sk > :s", {":s": {"N": "9"}}, [10, 11]),
-        ("pk = :p AND sk >= :s", {":s": {"N": "9.5"}}, [10, 11]),
-        ("sk BETWEEN :s AND :t AND pk = :p", {":s": {"N": "9"}, ":t": {"N": "10"}}, [9, 10]),
-    ],
-)
-def test_key_conditions(orders: Any, condition: str, values: dict[str, Any], found: list[int]) -> None:
-    assert sorts(query(orders, condition, {**A, **values})) == found
-
-
 KEYS_OF = {None: set(), "by_group": {"g"}, "local": {"l"}}
 
 
@@ -81,11 +66,6 @@ def test_a_local_index_has_its_own_order_and_reads_the_table_for_the_rest(orders
     whole = query(orders, "pk = :p", A, IndexName="local", Select="ALL_ATTRIBUTES")
     assert [item["x"]["N"] for item in whole["Items"]] == ["10", "8", "6", "4", "2", "0"]
     assert whole["ConsumedCapacity"]["Table"] == {"CapacityUnits": 3.0}
-
-
-def test_a_filter_counts_what_it_looked_at(orders: Any) -> None:
-    answer = query(orders, "pk = :p", {**A, ":x": {"N": "8"}}, FilterExpression="x >= :x")
-    assert (sorts(answer), answer["Count"], answer["ScannedCount"]) == ([8, 9, 10, 11], 4, 12)
 
 
 def test_a_page_ends_before_one_megabyte(service_app: Any) -> None:
