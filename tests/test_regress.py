@@ -15,8 +15,7 @@ from keyheat.regression.history import History, Session
 from keyheat.simulator.jobs import Job
 from tests.conftest import Verb
 from tests.make import a_suite
-from tools.samples.cases import CASES
-from tools.samples.make import make_run as make_sample
+from tools.samples import make_run as make_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_history")]
 
@@ -66,8 +65,7 @@ def a_sample(name: str, code: int) -> Fake:
     """A made-up run with all its files, and the exit code that it ends with."""
 
     def make(job: Job, _how: How) -> int:
-        case = next(case for case in CASES if case.name == name)
-        make_sample(case, job.folder, seconds=40)
+        make_sample(name, job.folder, seconds=40)
         return code
 
     return make

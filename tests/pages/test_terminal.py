@@ -11,7 +11,7 @@ from keyheat.show.answer import Answer, Table
 from keyheat.show.run import first_screen, run_answer
 from tests.conftest import Golden
 from tests.pages.conftest import on_screen
-from tools.samples.cases import CASES
+from tools.samples import SAMPLES
 
 LABEL = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resource": "table",
          "direction": "write", "constraint": "partition", "throttles": 1_234_567, "grade": "cause_metric",
@@ -22,7 +22,7 @@ def printed(diagnosis, run=None, width=80):
     return on_screen(run_answer(run or ReportRun(diagnosis=diagnosis)), width)
 
 
-@pytest.mark.parametrize("name", [case.name for case in CASES])
+@pytest.mark.parametrize("name", SAMPLES)
 def test_what_is_said_of_a_run(samples, name, golden: Golden):
     run = read_run(samples[name])
     text = printed(run.diagnosis, run)
