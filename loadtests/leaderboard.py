@@ -18,7 +18,7 @@ class ViewerUser(Counter):
     @task
     def view_image(self) -> None:
         image = self.draw_key()
-        self.count_up(image, board=calculated_suffix(BOARD, image, self.shards) if self.shards > 1 else BOARD)
+        self.count_up(image, board=calculated_suffix(BOARD, image, self.shards))
 
 
 class TopReader(Reader):
@@ -28,5 +28,4 @@ class TopReader(Reader):
 
     @task
     def read_top_ten(self) -> None:
-        boards = shard_keys(BOARD, self.shards) if self.shards > 1 else (BOARD,)
-        self.read_top(boards, 10, index="by-views")
+        self.read_top(shard_keys(BOARD, self.shards), 10, index="by-views")

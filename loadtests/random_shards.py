@@ -1,6 +1,7 @@
 """Each key is on N shards, drawn at random: is the throttling gone, and what does a read of one key cost?
 
-A date with a suffix (`date-suffix.toml`) and an audit log by file and shard (`audit-log-random.toml`).
+A date with a suffix (`date-suffix.toml`), an audit log by file and shard (`audit-log-random.toml`), and the
+same log on keys without a suffix (`audit-log.toml`).
 """
 
 from locust import task

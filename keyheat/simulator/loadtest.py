@@ -241,7 +241,7 @@ class _Kinds:
 
     def __init__(self, scenario: Scenario, shards: int) -> None:
         self._scenario, self._table = scenario, scenario.table
-        self._new = PATTERN if shards == 1 else even_law(shard_keys(KEY, shards))
+        self._new = even_law(shard_keys(KEY, shards))
         sent = {spec.operation for spec in scenario.tasks if spec.share}
         self._remembers = bool(sent & WRITERS)  # whether users come back to items that they wrote
         self._alone = self._table.sort_key is None

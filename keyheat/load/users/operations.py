@@ -64,8 +64,7 @@ class ItemUser(TableUser):
 
     def draw_own_key(self) -> str:
         """The partition key that the scenario's pattern touches next, or one of its shards."""
-        key = self.draw_key()
-        return key if self.shards == 1 else random_suffix(key, self.shards, self.rng)
+        return random_suffix(self.draw_key(), self.shards, self.rng)
 
     def remember(self, *items: RememberedItem) -> None:
         """Keep items in mind that were written, each in the place of another one if there are many."""

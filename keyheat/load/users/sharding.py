@@ -19,7 +19,7 @@ from keyheat.load.users.outcomes import Conditional, LookFailed
 from keyheat.load.users.readers import Incomplete, Reader
 from keyheat.load.users.user import TableUser
 from keyheat.masking import masked
-from keyheat.scenario.keys import random_suffix, shard_keys
+from keyheat.scenario.keys import random_suffix, shard_key
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.keys import ShardingSpec
 from keyheat.sharding import Knowledge, Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter
@@ -188,7 +188,7 @@ class ShardedReader(ShardingUser, Reader):
             return self.read_collection(key, limit=limit, descending=True, consistent=True)
         query = replace(self._query(None), limit=limit, descending=True, consistent=True)
         # Items must be found in whichever shard they are, in those that the metadata do not name, too.
-        possible = shard_keys(key, self._sharding.max_shards)
+        possible = [shard_key(key, number) for number in range(self._sharding.max_shards)]
         reader = ShardReader(self._client, self.table.name, self._metadata)
 
         def collect(read: Collected) -> list[Item]:
