@@ -12,7 +12,6 @@ from keyheat.scenario.keys import shard_keys
 from keyheat.sharding import (
     Metadata,
     Policy,
-    ProvisionedCapacity,
     ShardReader,
     ShardShrinker,
     ShardWriter,
@@ -87,17 +86,6 @@ def test_a_key_grows_and_shrinks_and_every_item_stays_readable() -> None:
     assert 0 < len(left) < len(names)
 
 
-def test_capacity_is_asked_for_step_by_step_within_the_bound() -> None:
-    bench, found = Bench(table(ITEMS, ProvisionedThroughput=units(7, 100), **KEYS)), []
-    ask = ProvisionedCapacity(bench.ddb, ITEMS, most_write_units=200, clock=bench.app.clock)
-    for pause_s in (0, 30, 31, 61):
-        bench.app.clock.advance(pause_s)
-        ask(Throttle(Limit.TABLE, Cause.PROVISIONED))
-        described = bench.ddb.describe_table(TableName=ITEMS)["Table"]["ProvisionedThroughput"]
-        found.append((described["ReadCapacityUnits"], described["WriteCapacityUnits"]))
-    assert found == [(7, 150), (7, 150), (7, 200), (7, 200)]
-
-
 def test_a_table_that_is_too_small_gets_capacity_and_no_shards() -> None:
     bench = Bench(table(ITEMS, ProvisionedThroughput=units(10, 1), **KEYS))
     put = put_item(bench.ddb, ITEMS, {"sk": {"S": "x"}})
@@ -105,8 +93,10 @@ def test_a_table_that_is_too_small_gets_capacity_and_no_shards() -> None:
         for _ in range(100):
             bench.writer().write(KEY, put, within_s=0.1)
     assert bench.counted["shards.capacity_asked"] > 0
-    ask = ProvisionedCapacity(bench.ddb, ITEMS, most_write_units=1_000, factor=2_000)
-    bench.writer(ask_for_capacity=ask).write(KEY, put)
-    described = bench.ddb.describe_table(TableName=ITEMS)["Table"]["ProvisionedThroughput"]
-    assert (described["ReadCapacityUnits"], described["WriteCapacityUnits"]) == (10, 1_000)
+
+    def more(throttle: Throttle) -> None:
+        assert throttle == Throttle(Limit.TABLE, Cause.PROVISIONED)
+        bench.ddb.update_table(TableName=ITEMS, ProvisionedThroughput=units(10, 1_000))
+
+    bench.writer(ask_for_capacity=more).write(KEY, put)
     assert bench.shards().number == 1
