@@ -34,8 +34,8 @@ def known(written: list[tuple[str, str]], at_s: float = 10.0) -> Ledger:
     ledger = Ledger([ORDERS], now=lambda: at_s)
     for pair in written:
         identity = ledger.identity("orders", order(*pair))
-        ledger.begin(identity, order(*pair))
-        ledger.applied(identity, order(*pair))
+        ledger.begin(identity)
+        ledger.ended(identity, order(*pair))
     return ledger
 
 
