@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from keyheat.shipped import require
 
 if TYPE_CHECKING:
-    from keyheat.load.users.operations import BatchUser, ItemUser, TransactionUser
+    from keyheat.load.users.operations import ItemUser
     from keyheat.load.users.user import TableUser
 
-__all__ = ["BatchUser", "ItemUser", "TableUser", "TransactionUser"]
+__all__ = ["ItemUser", "TableUser"]
 
 require("load")
 
