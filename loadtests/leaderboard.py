@@ -45,4 +45,5 @@ class TopReader(Reader):
 
     @task
     def read_top_ten(self) -> None:
-        self.read_top(shard_keys(BOARD, self.shards), 10, index="by-views")
+        boards = shard_keys(BOARD, self.shards)
+        self.read_shards(boards, index="by-views", limit=10, descending=True)

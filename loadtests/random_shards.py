@@ -6,7 +6,7 @@ same log on keys without a suffix (`audit-log.toml`).
 
 from locust import task
 
-from keyheat.load.users.readers import CollectionReader
+from keyheat.load.users.readers import Reader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import random_suffix
 
@@ -21,7 +21,7 @@ class EventUser(TableUser):
         self.put(random_suffix(self.draw_key(), self.shards, self.rng))
 
 
-class EventReader(CollectionReader):
+class EventReader(Reader):
     """Reads the latest events of a key: one query for every shard, merged by time."""
 
     fixed_count = 1

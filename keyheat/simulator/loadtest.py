@@ -74,8 +74,6 @@ class Prefix:
 
     share: float = 1.0
     of_drawn_key: bool = False  # it begins with a drawn key, and the collection does not
-    window_s: float | None = None  # it is a time: a window of this length ...
-    ago_s: float = 0.0  # ... which began so long ago
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,9 +160,7 @@ class _Actor:
             if IN_TIME.fullmatch(item.sort or "") or item.key not in drawn
         )
         self.remembered |= {item.key for item in sent if item.what == "put" and item.key in drawn}
-        return Done(
-            at_s=at_s, now_s=STARTED_S + at_s, sent=tuple(sent), draws=draws, reads=reads, remembered=earlier
-        )
+        return Done(at_s=at_s, sent=tuple(sent), draws=draws, reads=reads, remembered=earlier)
 
 
 class _Session:

@@ -58,7 +58,6 @@ class Reader(TableUser):
         limit: int | None = None,
         descending: bool = False,
         consistent: bool = False,
-        name: str = "ReadCollection",
     ) -> Collected:
         """A collection from all these partition keys, of the table or of an index, in order of the sort key.
 
@@ -67,15 +66,11 @@ class Reader(TableUser):
         query = replace(
             self._query(index), prefix=prefix, limit=limit, descending=descending, consistent=consistent
         )
-        return self._read(shards, query, name)
+        return self._read(shards, query, "ReadCollection")
 
     def read_collection(self, key: str, **how: Any) -> Collected:
         """The collection of a sharded key, from all the shards that the scenario has; see `read_shards`."""
         return self.read_shards(shard_keys(key, self.shards), **how)
-
-    def read_top(self, shards: Sequence[str], k: int, *, index: str | None = None) -> Collected:
-        """The `k` items with the greatest sort keys: the top `k` of each shard, merged."""
-        return self.read_shards(shards, index=index, limit=k, descending=True, name="ReadTop")
 
     def read_item(
         self, key: str, sort_key: str | None = None, *, index: str | None = None, consistent: bool = True
@@ -138,13 +133,6 @@ class Reader(TableUser):
         read.units += cost
         self._last_units[operation] = cost
         return answer.content()
-
-
-class CollectionReader(Reader):
-    """Reads collections, which are in order of a sort key."""
-
-    abstract = True
-    needs_sort_key = True
 
 
 class CachedReader(Reader):
