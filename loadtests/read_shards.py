@@ -1,7 +1,6 @@
 """Collections are spread over shards: does every way to read them get all that was written, in order?
 
-Writers write orders and take some back; readers read whole collections, of more than 1 MB per shard, and their
-ends.
+Writers write orders and take some back; readers read whole collections, beyond 1 MB per shard, and the ends.
 """
 
 from locust import task

@@ -264,7 +264,7 @@ def test_somebody_elses_file_has_a_process_of_its_own(tmp_path: Path) -> None:
     """Its neighbours are found, what it prints disturbs nobody, and who asks for shards is known."""
     (tmp_path / "own_bases.py").write_text(
         "from gevent import monkey, Timeout\nmonkey.patch_all()\n"
-        "from keyheat.load.users import TableUser\n\n"
+        "from keyheat.load.users.user import TableUser\n\n"
         "class Base(TableUser):\n    abstract = True\n    name = 'a'\n"
     )
     body = (

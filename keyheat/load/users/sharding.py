@@ -75,13 +75,10 @@ def accepted(operation: str, answer: Answer) -> Answer:
     raise ClientError({**content, "Error": error}, operation)
 
 
-ALIKE = ("cooldown_s", "backoff_low_s", "backoff_high_s", "cache_s", "max_shards", "history")
-
-
 def policy_of(spec: ShardingSpec) -> Policy:
     """The numbers of a scenario, as the package takes them."""
     settle_s = max(Policy().settle_s, 2 * spec.cache_s)
-    return Policy(settle_s=settle_s, **{name: getattr(spec, name) for name in ALIKE})
+    return Policy(settle_s=settle_s, **spec.model_dump(exclude={"table"}))
 
 
 class ShardingUser(TableUser):
