@@ -5,9 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
-from keyheat.model.resources import Cause
 from keyheat.scenario.keys import shard_keys
 from keyheat.sharding import (
     Metadata,
@@ -18,9 +16,8 @@ from keyheat.sharding import (
     empty_in,
     put_item,
 )
-from keyheat.sharding.client import Limit, Throttle
 from keyheat.sharding.metadata import Shards
-from tests.endpoint.account import BOTH, attributes, on_demand, table, units
+from tests.endpoint.account import BOTH, attributes, on_demand
 from tests.endpoint.clients import service_app_at
 
 pytestmark = pytest.mark.slow
@@ -84,19 +81,3 @@ def test_a_key_grows_and_shrinks_and_every_item_stays_readable() -> None:
     assert bench.shards().to_read == 1
     assert bench.names() == left
     assert 0 < len(left) < len(names)
-
-
-def test_a_table_that_is_too_small_gets_capacity_and_no_shards() -> None:
-    bench = Bench(table(ITEMS, ProvisionedThroughput=units(10, 1), **KEYS))
-    put = put_item(bench.ddb, ITEMS, {"sk": {"S": "x"}})
-    with pytest.raises(ClientError, match="ProvisionedThroughput"):  # noqa: PT012 (whichever is too many)
-        for _ in range(100):
-            bench.writer().write(KEY, put, within_s=0.1)
-    assert bench.counted["shards.capacity_asked"] > 0
-
-    def more(throttle: Throttle) -> None:
-        assert throttle == Throttle(Limit.TABLE, Cause.PROVISIONED)
-        bench.ddb.update_table(TableName=ITEMS, ProvisionedThroughput=units(10, 1_000))
-
-    bench.writer(ask_for_capacity=more).write(KEY, put)
-    assert bench.shards().number == 1
