@@ -361,6 +361,12 @@ def test_tasks_that_follow_from_the_scenario_are_those_of_the_load_test(name: st
             assert kind.what != "get" or seen.exists_share == kind.exists_share, "what is read is there"
 
 
+def test_a_user_that_only_updates_keeps_to_the_item_that_it_made() -> None:
+    one = a_shipped("operations", tasks=[{"operation": "update"}])
+    sampled = dryrun._dry_run(one, SCENARIOS).loadtest
+    assert sampled.users[0].tasks[0].kinds[0].exists_share == 1.0
+
+
 def _in_order(kinds: Sequence[RequestKind]) -> list[RequestKind]:
     """A user that takes turns may begin with either: what is new before what is there."""
     absent = [kind for kind in kinds if kind.if_absent]
