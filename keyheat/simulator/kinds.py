@@ -224,9 +224,6 @@ class UserTasks:
     def _query(self, kind: RequestKind, keys: Masses, of: Written | None) -> Flow:
         """One read of a collection, page by page."""
         setting, prefix = self._setting, kind.prefix or Prefix()
-        share = prefix.share
-        if prefix.window_s is not None:
-            share = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
         cost = QueryCost(
             item_bytes=item_bytes_of(self._setting, kind),
             limit=kind.limit or float("inf"),
@@ -234,7 +231,7 @@ class UserTasks:
             first_page=not kind.reads,  # only a read of a whole collection follows its pages
         )
         written = of or setting.written(setting.keys if prefix.of_drawn_key else keys)
-        pages, units = written.means((cost.pages, cost.units), share, setting.coming)
+        pages, units = written.means((cost.pages, cost.units), prefix.share, setting.coming)
         return self._read_flow(kind, keys, units=units / pages, requests=pages)
 
     def _read_flow(self, kind: RequestKind, keys: Masses, **more: Any) -> Flow:

@@ -74,8 +74,6 @@ class Prefix:
 
     share: float = 1.0
     of_drawn_key: bool = False  # it begins with a drawn key, and the collection does not
-    window_s: float | None = None  # it is a time: a window of this length ...
-    ago_s: float = 0.0  # ... which began so long ago
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +239,7 @@ class _Kinds:
 
     def __init__(self, scenario: Scenario, shards: int) -> None:
         self._scenario, self._table = scenario, scenario.table
-        self._new = PATTERN if shards == 1 else even_law(shard_keys(KEY, shards))
+        self._new = even_law(shard_keys(KEY, shards))
         sent = {spec.operation for spec in scenario.tasks if spec.share}
         self._remembers = bool(sent & WRITERS)  # whether users come back to items that they wrote
         self._alone = self._table.sort_key is None
