@@ -24,7 +24,6 @@ from keyheat.model.units import read_units, write_units
 from keyheat.scenario.keys import shard_key
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.trace import TraceRow, read_trace
-from keyheat.simulator.cost import entries
 from keyheat.simulator.dryrun import loadtest_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.kinds import TaskFlows, UserTasks
@@ -193,7 +192,7 @@ class Replay(Traffic):
     def _flow(self, operation: str, units: float, writes: float, keys: Counter[str]) -> Flow:
         read = operation in READS
         masses = masses_of_shares(keys, within="random" if self.setting.table.sort_key else "point")
-        written = () if read or not writes else entries(self.setting, masses, self.setting.load.item_size())
+        written = () if read or not writes else self.setting.entries(masses, self.setting.load.item_size())
         return Flow(
             operation=operation,
             direction=Direction.READ if read else Direction.WRITE,
