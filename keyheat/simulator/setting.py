@@ -166,9 +166,11 @@ class TrafficSetting:
 
     def put_cost(self, size: ItemSize, there: float = 0.0) -> UnitCost:
         """The table's units of a put, the entries of its local indexes among them."""
-        units, sizes = unit_cost(size, limits.WRITE_UNIT_BYTES, there=round(there, 2))
+        cost = unit_cost(size, limits.WRITE_UNIT_BYTES, there=round(there, 2))
         local = fsum(_entry_units(index, size) for index in self.table.indexes if index.local)
-        return UnitCost(units + local, tuple((each + local, share) for each, share in sizes))
+        if not local:
+            return cost
+        return UnitCost(cost.units + local, tuple((units + local, share) for units, share in cost.sizes))
 
     def entries(
         self,
