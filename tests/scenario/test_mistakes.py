@@ -200,6 +200,8 @@ def wrong() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((str(one), a_raw_scenario(**one)) for one in WHOLE)
     yield f"attributes = {ATTRIBUTES}", a_scenario_of_tenants(attributes=ATTRIBUTES)
     yield f"tasks = {TASKS}", a_scenario_of_tenants(tasks=TASKS) | {"loadtest": "hotkey"}
+    by_second = {"a": {"count": 3}, "b": {"timestamp": "second"}}
+    yield "a second in a key of several", a_raw_scenario(table=keyed(["a", "b"]), attributes=by_second)
     yield f"attributes = {OF_A_TABLE}", a_scenario_of_tenants(attributes=OF_A_TABLE)
     yield f"tasks = {OF_OTHERS}", a_scenario_of_tenants(tasks=OF_OTHERS) | {"loadtest": "hotkey"}
     for steps in TIMELINES:
