@@ -14,7 +14,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from typing import Any, Final, Protocol
 
 from keyheat.endpoint.errors import CORAL, ServiceError, resource_not_found
@@ -71,9 +70,9 @@ Series = dict[MetricKey, tuple[str, Datapoints]]
 
 
 def by_period(points: Iterable[tuple[int, Tally]], period_s: int, anchor_s: int = 0) -> Datapoints:
-    """Add points up to periods, which begin at `anchor_s` and every `period_s` from it; oldest first."""
+    """Add points, oldest first, up to periods, which begin at `anchor_s` and every `period_s` from it."""
     periods: dict[int, Tally] = {}
-    for at_s, tally in sorted(points, key=itemgetter(0)):
+    for at_s, tally in points:
         start_s = anchor_s + (at_s - anchor_s) // period_s * period_s
         periods.setdefault(start_s, Tally()).merge(tally)
     return periods
