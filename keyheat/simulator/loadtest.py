@@ -13,15 +13,12 @@ from itertools import product
 from math import prod
 from typing import Final, Literal
 
-import numpy as np
-
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from keyheat.scenario.keys import shard_keys
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.keys import AttributeSpec, combined
 from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.scenario.spec.tasks import MIXED, TaskSpec
-from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 
 Within = Literal["point", "random", "rising"]
 What = Literal["put", "update", "delete", "get", "query"]
@@ -144,7 +141,6 @@ class DryRun:
 
 
 MOST_COMBINATIONS: Final = 50_000
-CROSSED: Final = 2_000  # keys whose combinations are named; the others' are too many
 OTHERS: Final = 1_000  # values that stand for all rarer combinations
 
 
@@ -197,20 +193,6 @@ def _together(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     if (rest := 1.0 - sum(shares.values())) > 1e-9:
         shares |= {f"another {number}": rest / OTHERS for number in range(OTHERS)}
     return shares
-
-
-def crossed(keys: Masses, values: Mapping[str, float]) -> Masses:
-    """Combine each key with the values of another attribute: `key+value`."""
-    places = np.argsort(-keys.shares, kind="stable")[:CROSSED].tolist()
-    total = sum(values.values())
-    shares = {
-        f"{combined([keys.name(number)])}+{value}": float(keys.shares[number]) * weight / total
-        for number in places
-        for value, weight in values.items()
-    }
-    if not shares:
-        return even_masses()
-    return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())))
 
 
 PUTS: Final = ("hotkey", "datekey")
