@@ -261,22 +261,12 @@ def log_line(at_s: float, reason: str, table: str = "orders") -> str:
     return f"{at} put failed: {{'ThrottlingReasons': [{{'reason': '{reason}', 'resource': '{arn}'}}]}}\n"
 
 
-NO_ARN = (
-    "An error occurred (ProvisionedThroughputExceededException) when calling the PutItem operation: The "
-    "level of configured provisioned throughput for the table was exceeded.\n"
-)
-
-
-def test_a_log_of_several_tables_is_surveyed(verb: Verb, app: ServiceApp) -> None:
-    since = app.clock() - 90
-    lines = [log_line(since + n, KEY_RANGE, "audit" if n % 3 else "orders") for n in range(30)]
-    unnamed = [f"{datetime.fromtimestamp(since + n, UTC).isoformat()} {NO_ARN}" for n in range(4)]
-    Path("app.log").write_text("".join((*lines, *unnamed)))
+def test_a_log_of_several_tables_asks_for_one(verb: Verb, app: ServiceApp) -> None:
+    lines = [log_line(app.clock() - 90 + n, KEY_RANGE, "audit" if n % 3 else "orders") for n in range(30)]
+    Path("app.log").write_text("".join(lines))
     said = diagnose(verb, "--log", "app.log")
-    assert said.code == 1
-    assert said.out.index("\norders  ") < said.out.index("\naudit  "), "by CloudWatch, too"
-    assert said.says("log: 4 throttles left out: no ARN says of which table; they count in a log that names")
-    assert all(Path(f"found/{table}/report.html").is_file() for table in ("audit", "orders"))
+    assert said.code == 2
+    assert "audit (20), orders (10); name the table" in said.err
 
 
 def write_csv(file: str, per_minute: dict[str, list[int]], resource: str = "table") -> None:

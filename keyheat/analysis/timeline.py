@@ -178,9 +178,6 @@ def _track(
         cell: units / step_s for cell, units in (consumed or {}).items() if (by_capacity or {}).get(cell)
     }
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
-    accepted = (metrics.LATENCY, "SampleCount", "Scan")  # each reads a page
-    of_scans = (item for item in evidence.series if (item.metric, item.statistic, item.operation) == accepted)
-    scans = next((_cells(series, step_s) for series in of_scans), {})
     units, alone = _units_of_all(evidence.series, direction, index) if counted else (None, ())
     whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
     switched = evidence.table.on_demand_since
@@ -201,7 +198,6 @@ def _track(
         described=bool(facts and facts.keys),
         units_per_request=units,
         alone=alone,
-        scans=scans if direction == READ else {},
         throttled_request_units={
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
         },

@@ -24,7 +24,7 @@ from keyheat.cli.options import (
 )
 from keyheat.flags import option, options_of, takes, values_of
 from keyheat.numbers import dollars, some
-from keyheat.plan.prices import Billing
+from keyheat.plan.prices import Prices
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
 from keyheat.show.console import bars, counted, working
 
@@ -113,8 +113,8 @@ def _live(
     from keyheat.analysis.table_diagnosis import REPLAY_S, diagnosed_live
 
     return diagnosed_live(
-        table, window, target, how.priced.billing, records=records, show_keys=not how.hide_keys,
-        announce=announce or announced(target, how.priced.billing), replay_s=REPLAY_S if first else 0,
+        table, window, target, how.priced.listed, records=records, show_keys=not how.hide_keys,
+        announce=announce or announced(target, how.priced.listed), replay_s=REPLAY_S if first else 0,
     )  # fmt: skip
 
 
@@ -136,25 +136,21 @@ def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
     start, end = how.window.at(datetime.fromtimestamp(time.time(), UTC))
     request = EvidenceRequest(table=table, start=start, end=end, last=how.window.last, **values_of(how.files))
     evidence = evidence_for(request, clock=time.time, progress=silent)
-    return diagnosed_alone(evidence, how.account.region, how.priced.billing)
+    return diagnosed_alone(evidence, how.account.region, how.priced.listed)
 
 
 def _by_logs(table: str | None, how: How) -> int:
-    """Each table by what an application logged, and by CloudWatch where that answers; gives the code."""
+    """One table by what an application logged, and by CloudWatch where that answers; gives the code."""
     from keyheat.evidence.logged import read_logs
     from keyheat.evidence.request import logged_table
 
     log = read_logs(how.files.logs, how.files.zone)
     if log.window is None:
         raise ValueError(f"no throttle in {some(log.records, 'record')} of the logs")
-    if table is None and len(log.tables) > 1:
-        return _log_survey(log, log.window, how)
     return _answered(_logged(table or logged_table(log), log, log.window, how), how)
 
 
-def _logged(
-    table: str, log: "ThrottleLog", logged: "Window", how: How, *, first: bool = True
-) -> "DiagnosedTable":
+def _logged(table: str, log: "ThrottleLog", logged: "Window", how: How) -> "DiagnosedTable":
     """One table by a log, in the Region of its ARNs unless the options name another or an endpoint."""
     from keyheat.analysis.table_diagnosis import diagnosed_alone
     from keyheat.evidence.collection import from_answer
@@ -168,29 +164,11 @@ def _logged(
         records = log.records_of(table, region, logged)
         alone = from_answer(MetricAnswer({}), table=TableFacts(name=table), window=logged, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
-        return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.priced.billing)
+        return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.priced.listed)
     around = None if any(values_of(how.window).values()) else log.around(target.now)
     window = around or how.window_until(target.now)
     records = log.records_of(table, None if target.local else target.region, window)
-    return _live(table, window, target, how, records=records, first=first)
-
-
-def _log_survey(log: "ThrottleLog", window: "Window", how: How) -> int:
-    """Diagnose every table that the logs name, the one with most throttles first; gives the exit code."""
-    from keyheat.evidence.survey import Survey, SurveyedTable
-
-    timed = {name: minutes for name in log.tables if (minutes := log.by_minute(name))}
-    missing = [f"log: throttles of {name} left out: no time" for name in log.tables if name not in timed]
-    if log.unnamed:
-        count = some(log.unnamed, "throttle")
-        alone = "they count in a log that names one table alone"
-        missing.append(f"log: {count} left out: no ARN says of which table; {alone}")
-    tables = tuple(SurveyedTable(name, throttles=minutes) for name, minutes in timed.items())
-    survey = Survey(window=window, tables=tables, period_s=60, missing=tuple(missing))
-    folder = run_place(how.out_dir, "diagnose")
-    diagnosed = (_logged(name, log, window, how, first=number == 0) for number, name in enumerate(timed))
-    region = how.account.region or "the logs"
-    return _surveyed([_region(region, survey, diagnosed, folder)], window, folder, how, up_to_now=False)
+    return _live(table, window, target, how, records=records)
 
 
 def _survey(how: How) -> int:
@@ -201,7 +179,7 @@ def _survey(how: How) -> int:
     window, surveyed = how.window_until(targets[0].now), []
     for target in targets:
         with working(f"surveying {target.region}", bars):
-            tables = survey(target, window, announce=announced(target, how.priced.billing))
+            tables = survey(target, window, announce=announced(target, how.priced.listed))
         surveyed.append((target, tables))
     if not any(tables.tables for _target, tables in surveyed):
         names = ", ".join(target.region for target in targets)
@@ -242,7 +220,7 @@ def _diagnosed(target: "Target", survey: "Survey", window: "Window", how: How) -
 
     if tables := survey.troubled:
         metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)
-        announced(target, how.priced.billing)(metrics)
+        announced(target, how.priced.listed)(metrics)
     for table in counted(tables, len(tables), "tables to diagnose", bars):
         yield _live(table.name, window, target, how, announce=silent, first=table is tables[0])
 
@@ -271,9 +249,9 @@ def _surveyed(
     return give(answer, survey_exit_code(regions, missing), page=page, markdown=how.markdown)
 
 
-def announced(target: "Target", billing: Billing) -> Callable[[int], None]:
+def announced(target: "Target", prices: Prices) -> Callable[[int], None]:
     """Say how many metrics are requested, and what AWS charges for them."""
-    listed = billing.prices.cloudwatch
+    listed = prices.cloudwatch
 
     def announce(metrics: int) -> None:
         cost = ""

@@ -114,14 +114,6 @@ class ThrottleLog:
         regions = {throttle.region for throttle in self.counts if throttle.table == table}
         return next(iter(regions)) or None if len(regions) == 1 else None
 
-    def by_minute(self, table: str) -> dict[datetime, float]:
-        """Throttles of a table per minute, by the minute's start."""
-        minutes: Counter[datetime] = Counter()
-        for throttle, count in self.counts.items():
-            if throttle.table == table and throttle.second is not None:
-                minutes[throttle.second.replace(second=0)] += count
-        return {at: float(count) for at, count in minutes.items()}
-
     @property
     def window(self) -> Window | None:
         """The minutes from the first to the last throttle; None without throttles."""

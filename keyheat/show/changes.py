@@ -1,9 +1,9 @@
-"""What changed since a table was calm, in sentences and as rows."""
+"""What changed since a table was calm, in sentences."""
 
 from collections.abc import Iterator
 
 from keyheat.analysis.changes import NOTABLE, Changes, Period
-from keyheat.numbers import NOTHING, UNITS, clock, measured, percent, rate, whole
+from keyheat.numbers import UNITS, clock, percent, rate, whole
 
 
 def changed_words(changes: Changes) -> str:
@@ -91,40 +91,3 @@ def _moved(what: str, before: float | None, now: float | None, unit: str) -> str
     return (
         f"{what} was {'raised' if now > before else 'lowered'} from {whole(before)} to {whole(now)} {unit}."
     )
-
-
-def changed_rows(changes: Changes) -> list[dict[str, str]]:
-    """A row for each measure, with a column for each time of which something is known."""
-    unit = UNITS[changes.resource.direction]
-    periods = [changes.now, *(period for period in changes.before if period.is_known)]
-    rows = {
-        f"demand, {unit}/s": [measured(column.demand_per_s) for column in periods],
-        f"provisioned, {unit}/s": [_provisioned(column) for column in periods],
-        f"maximum, {unit}/s": [whole(column.maximum_per_s) for column in periods],
-        "throttles": [whole(column.throttles) for column in periods],
-    }
-    for operation in sorted({name for column in periods for name in column.per_operation}):
-        rows[f"{operation} accepted/s"] = [
-            measured(column.per_operation.get(operation, 0.0)) for column in periods
-        ]
-    return [
-        {changes.resource.title: name, **dict(zip((column.name for column in periods), values, strict=True))}
-        for name, values in rows.items()
-        if set(values) != {NOTHING}
-    ]
-
-
-def _provisioned(period: Period) -> str:
-    """The capacity of a time, and the last one where it was changed."""
-    first, last = whole(period.provisioned_first_per_s), whole(period.provisioned_last_per_s)
-    return first if first == last else f"{first} → {last}"
-
-
-def not_held(changes: Changes) -> str | None:
-    """Name the earlier periods without CloudWatch data; None if all or no periods have data: then
-    `changed_words` says so.
-    """
-    if changes.reference is None:
-        return None
-    unknown = [period.name for period in changes.before if not period.is_known]
-    return f"CloudWatch has no data of it {', nor '.join(unknown)}." if unknown else None

@@ -34,8 +34,8 @@ from keyheat.show.advice import (
     other_cures,
     steps_to_cure,
 )  # fmt: skip
-from keyheat.show.answer import Answer, Fact, Section, Table, Tone
-from keyheat.show.changes import changed_rows, changed_words, not_held
+from keyheat.show.answer import Answer, Fact, Tone
+from keyheat.show.changes import changed_words
 from keyheat.show.run import first_facts
 from keyheat.show.verdict import MOST_KEYS, in_two_words, tone_of, verdict_sentence
 from keyheat.words import capital_first, enumerated, index_of, key_name, whose
@@ -45,8 +45,6 @@ def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
     """Which limit of which resource, since when, how bad, what to do now and for good, and how sure."""
     facts, diagnosis, evidence = facts_of(diagnosed.run), diagnosed.run.diagnosis, diagnosed.evidence
     label, tone = _label(diagnosis.verdict, facts)
-    changes = diagnosed.changes
-    rows = tuple(changed_rows(changes)) if changes is not None and changes.reference is not None else ()
     commands = [account_command(evidence, diagnosed.options), *file_commands(evidence, diagnosed.options)]
     return Answer(
         title=diagnosed.table.name,
@@ -55,7 +53,6 @@ def diagnosis_answer(diagnosed: DiagnosedTable) -> Answer:
         sentence=_sentence(diagnosed, facts),
         context=context_of(diagnosed.region, evidence.window, up_to_now=evidence.up_to_now),
         facts=tuple(_answers(diagnosed, facts)),
-        tables=(Table(title="Now and before (UTC)", rows=rows),) if rows else (),
         notes=tuple(_notes(diagnosed, facts)),
         commands=tuple(commands) if _lacks_evidence(diagnosed) else (),
         data={
@@ -76,11 +73,9 @@ def page_of(diagnosed: DiagnosedTable, generated_at: datetime) -> str:
     from keyheat.show.report import report_answer
 
     whole, short = report_answer(diagnosed.run), diagnosis_answer(diagnosed)
-    before = Section(id="before", title="Now and before", short="Before", tables=short.tables)
     answer = replace(
         whole, title=short.title, label=short.label, tone=short.tone, sentence=short.sentence,
         facts=short.facts, commands=short.commands,
-        sections=(*([before] if short.tables else []), *whole.sections),
         warnings=(*whole.warnings, *_beyond_the_evidence(diagnosed)),
     )  # fmt: skip
     return html_of(answer, generated_at)
@@ -90,7 +85,7 @@ def in_brief(diagnosed: DiagnosedTable, link: str) -> Answer:
     """The same without the cost and the reasons, beside other tables; `link` leads to the whole of it."""
     whole = diagnosis_answer(diagnosed)
     facts = tuple(fact for fact in whole.facts if fact.id != "cost")
-    return replace(whole, context=diagnosed.region, facts=facts, tables=(), notes=(), link=link)
+    return replace(whole, context=diagnosed.region, facts=facts, notes=(), link=link)
 
 
 def _label(verdict: Verdict, facts: Facts) -> tuple[str, Tone]:
@@ -133,10 +128,8 @@ def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         if fact.id == "bad":
             yield from _which_key(diagnosed, facts)
             yield from _indexes(diagnosed, facts)
-            if (changes := diagnosed.changes) is not None:
-                unknown = tuple(filter(None, [not_held(changes)]))
-                value = changed_words(changes)
-                yield Fact(id="changed", name="What changed", value=value, beside=unknown)
+            if diagnosed.changes is not None:
+                yield Fact(id="changed", name="What changed", value=changed_words(diagnosed.changes))
 
 
 def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
@@ -220,7 +213,7 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     if names_them or unknown or (evidence.contributors is None and not (off or unread)):
         return
     lacks = "was not read" if unread else "does not count accesses" if counted else "is off"
-    prices = diagnosed.billing.prices.contributor_insights
+    prices = diagnosed.prices.contributor_insights
     price = (
         f"{a_month(prices.rule_per_month)} a month for each rule, {a_month(prices.events_per_million)} for a "
         f"million {'requests' if needs_accesses(resource) else 'throttled requests'}"

@@ -28,13 +28,11 @@ from keyheat.regression.phrases import (
     value,
 )
 from keyheat.runfiles import DIAGNOSIS, FILES, CannotWrite, FileProblem, write_text
-from keyheat.show.answer import Answer, Fact, Figure, Section, Table, link_to
+from keyheat.show.answer import Answer, Fact, Section, Table, link_to
 from keyheat.show.render import html_of, markdown_of, save
 from keyheat.words import capital
 
 MOST: Final = 20  # gates that are named, and reasons
-MOST_DRAWN: Final = 25
-FAR: Final = 4.0  # least effects on each side, beyond which a change is drawn at the edge
 
 
 def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answer:
@@ -86,7 +84,7 @@ def _facts(outcome: SessionOutcome) -> Iterator[Fact]:
 
 
 def _gates(outcome: SessionOutcome, changed: Sequence[GateFinding]) -> Iterator[Section]:
-    """Changed gates, also in a terminal; gates with an interval also as a chart."""
+    """Changed gates, and how many are as before."""
     if not outcome.findings:
         return
     facts = [
@@ -100,15 +98,9 @@ def _gates(outcome: SessionOutcome, changed: Sequence[GateFinding]) -> Iterator[
     same = len(outcome.of("same"))
     lines = [f"{some(same, 'gate')} {'is' if same == 1 else 'are'} as good as before."] if same else []
     lines += [f"{len(changed) - MOST} more are below."] if len(changed) > MOST else []
-    drawn = [
-        finding
-        for finding in worst_first(outcome.measured)
-        if finding.low is not None and finding.gate.least_effect
-    ]
     yield Section(
         id="gates", title="Gates that are not as before" if changed else "Gates", short="Gates",
         facts=tuple(facts), lines=tuple(lines),
-        figures=(_intervals(drawn[:MOST_DRAWN]),) if drawn else (),
     )  # fmt: skip
 
 
@@ -164,43 +156,6 @@ def _link(run: RunMade, folder: Path | None) -> str | None:
     if parts.scheme != "file" or folder is None:
         return None
     return link_to(Path(unquote(parts.path)), folder)
-
-
-def _intervals(findings: Sequence[GateFinding]) -> Figure:
-    """Changes with intervals, in units of the least effect; worse is left for every measure."""
-    import plotly.graph_objects as go
-
-    from keyheat.show.charts import LIGHT, figure, named_rows, safe
-
-    colours = {"worse": "failed", "missing": "failed", "better": "good", "same": "accent"}
-    places, notes, rows = named_rows([f"{finding.case}: {finding.gate.measure}" for finding in findings])
-    traces = []
-    for position, finding in zip(places, findings, strict=True):
-        way = -1.0 if MEASURES[finding.gate.measure].better == "lower" else 1.0
-        low, at, high = (  # in least effects, negative if worse, at the edge if beyond it
-            max(-FAR, min(FAR, way * (end or 0.0) / finding.gate.least_effect))
-            for end in (finding.low, finding.change, finding.high)
-        )
-        colour = LIGHT[colours.get(finding.decision, "ceiling")]
-        interval = go.Scatter(
-            x=[low, at, high], y=[position] * 3, mode="lines+markers", showlegend=False,
-            line={"color": colour, "width": 3}, marker={"color": colour, "size": [0, 10, 0]},
-            hovertemplate=f"{safe(finding.gate.measure)}: {change_phrase(finding)}<extra></extra>",
-        )  # fmt: skip
-        traces.append(interval)
-    ends, texts = [-FAR - 0.2, FAR + 0.2], ["← worse", "no change", "better →"]
-    drawn = figure(
-        traces, 120 + 44 * len(findings), annotations=notes, yaxis=rows,
-        xaxis={"range": ends, "tickvals": [-3, 0, 3], "ticktext": texts},
-    )  # fmt: skip
-    drawn.add_vrect(x0=-1, x1=1, fillcolor=LIGHT["soft"], line_width=0, layer="below")
-    drawn.add_vline(x=0, line={"color": LIGHT["muted"], "width": 1})
-    return Figure(
-        title="How much each gate changed",
-        summary="Left is worse, whichever way a measure goes. In the band a change is too small to matter; "
-        "the band is as wide for every gate, and a bar is the interval that holds the change.",
-        figure=drawn,
-    )
 
 
 PAGE: Final = "regression.html"

@@ -20,7 +20,6 @@ from keyheat.show.heat import (
     partition_figure,
     partition_rates,
     partition_resources,
-    throttled_key_table,
 )
 from keyheat.show.rates import Rates, capacity_figure, client_rates, published_rates
 from keyheat.show.report import change_table, changes_of
@@ -232,26 +231,6 @@ def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(sample: Any
     text = page_of(load_run(run_dir))
     assert "DynamoDB does not show which partition served which request." in text
     assert "<code>partitions.parquet</code>" not in text
-
-
-def use(key: str, throttles: int, **more: Any) -> dict[str, Any]:
-    return {"key": key, "shown": None, "units": 50.0, "throttles": throttles, "share": 0.5, **more}
-
-
-def test_the_most_throttled_keys_come_first(sample: Callable[[], Path]) -> None:
-    folder = sample()
-    assert throttled_key_table(load_run(folder)) is None, "the record does not say"
-    keys = orjson.loads((folder / "keys.json").read_bytes())
-    keys["by_throttles"] = {
-        "write": [use("sha256:00000000000000aa", 7, consumed_units=43.0), use("sha256:00000000000000bb", 0)],
-        "read": [use("sha256:00000000000000cc", 900, shown="sensor-1")],
-    }
-    (folder / "keys.json").write_bytes(orjson.dumps(keys))
-    table = throttled_key_table(load_run(folder))
-    assert table.cells == [
-        ["sensor-1", "read", "900", "50", "–"],
-        ["sha256:000000000000", "write", "7", "50", "43"],
-    ]
 
 
 @pytest.mark.parametrize(

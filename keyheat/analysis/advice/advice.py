@@ -17,7 +17,7 @@ from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.verdict import NOTABLE, LabelGroup, going_on, groups
 from keyheat.numbers import percent, saying
-from keyheat.plan.prices import Billing
+from keyheat.plan.prices import Prices
 from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import BEYOND, Cure, Demand, Evidence, Label, Recommendation
@@ -48,14 +48,14 @@ def advise(
     *,
     client: ClientFiles | None,
     scenario: Scenario | None,
-    billing: Billing,
+    prices: Prices,
     replay_s: int = MOST_S,
     scaling: AutoScaling = NOT_SCALED,
 ) -> Advice:
     """Advise on every constraint that was found, each advice once with its outlook.
 
     `client` is None where the load was not ours, `scenario` where it is unknown. `heats` are those
-    of the table's keys and of each index's. `billing` says what a month costs. Changes are tried
+    of the table's keys and of each index's. `prices` says what a month costs. Changes are tried
     on `replay_s` of the demand at most; with 0 none is, and numbers are by formula. `scaling` is that of a
     table in AWS. Without `labels`, the advice is on limits that only burst kept from throttling.
     """
@@ -65,14 +65,14 @@ def advise(
     if by_limit and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
         rerun = rerun_of(
             evidence, arranged, by_limit[0].heaviest, client=client, scenario=scenario, heats=heats,
-            billing=billing, target_utilisation=numbers.recommend.target_utilisation,
+            prices=prices, target_utilisation=numbers.recommend.target_utilisation,
             most_s=replay_s or PRICED_S,
         )  # fmt: skip
     stated = rerun.by_schedule if rerun else not by_limit and scenario and scenario.load.arrivals != "trace"
     demands = scheduled(scenario) if scenario and stated else {}
     carried = {
         limit: carried_s
-        for limit, carried_s in (on_burst(scenario, demands) if scenario else {}).items()
+        for limit, carried_s in (on_burst(scenario) if scenario and stated else {}).items()
         if by_limit or not _has_followed(limit, demands, arranged, evidence.window.end.timestamp())
     }
     if not by_limit and not carried:
@@ -152,9 +152,6 @@ def scheduled(scenario: Scenario) -> Schedule:
             partition_per_s=needs.hottest.ceiling_per_s / scale,
             partitions=needs.hottest.partitions,
             mean_per_s=float(needs.per_s.mean()) / scale,
-            buffer_full_s=needs.full_from_s,
-            hottest_per_s=needs.hottest.asked_per_s / scale,
-            key_per_s=needs.hottest.key_per_s / scale,
         )
         for side, needs in (sent.sides if sent else {}).items()
         if side.table == scenario.table.name and needs.hottest is not None
