@@ -151,7 +151,7 @@ def scheduled(scenario: Scenario) -> Schedule:
             per_s=float(needs.per_s.max()) / scale,
             partition_per_s=needs.hottest.ceiling_per_s / scale,
             partitions=needs.hottest.partitions,
-            mean_per_s=float(needs.per_s.mean()) / scale,
+            by_second=(needs.per_s / scale).tolist(),
         )
         for side, needs in (sent.sides if sent else {}).items()
         if side.table == scenario.table.name and needs.hottest is not None

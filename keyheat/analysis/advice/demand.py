@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from keyheat.analysis.track import EvidenceTrack, Span
 from keyheat.model import limits
-from keyheat.model.behaviour import DEFAULT
+from keyheat.model.behaviour import DEFAULT, exhaustion_s
 from keyheat.numbers import units, whole
 from keyheat.plan.plan import predict_throttles
 from keyheat.plan.quotas import DEFAULT_QUOTAS, capacities_of
@@ -123,11 +123,13 @@ class Scheduled:
     per_s: float
     partition_per_s: float  # one partition's ceiling for such requests
     partitions: int
-    mean_per_s: float
+    by_second: Sequence[float]
 
     def carried_s(self, has: float, saved_units: float) -> float:
-        """Seconds for which saved units serve the demand beyond a limit; infinity: for ever."""
-        return saved_units / (self.mean_per_s - has) if self.mean_per_s > has else inf
+        """Seconds for which saved units serve the demand beyond a limit, as in a plan; infinity: for ever."""
+        seconds = len(self.by_second)
+        at_s = exhaustion_s(self.by_second, [has] * seconds, [saved_units] * seconds)
+        return inf if at_s is None else at_s
 
 
 Schedule = Mapping[tuple[str, Direction], Scheduled]
