@@ -91,3 +91,13 @@ def _moved(what: str, before: float | None, now: float | None, unit: str) -> str
     return (
         f"{what} was {'raised' if now > before else 'lowered'} from {whole(before)} to {whole(now)} {unit}."
     )
+
+
+def not_held(changes: Changes) -> str | None:
+    """Name the earlier periods without CloudWatch data; None if all or no periods have data: then
+    `changed_words` says so.
+    """
+    if changes.reference is None:
+        return None
+    unknown = [period.name for period in changes.before if not period.is_known]
+    return f"CloudWatch has no data of it {', nor '.join(unknown)}." if unknown else None

@@ -35,7 +35,7 @@ from keyheat.show.advice import (
     steps_to_cure,
 )  # fmt: skip
 from keyheat.show.answer import Answer, Fact, Tone
-from keyheat.show.changes import changed_words
+from keyheat.show.changes import changed_words, not_held
 from keyheat.show.run import first_facts
 from keyheat.show.verdict import MOST_KEYS, in_two_words, tone_of, verdict_sentence
 from keyheat.words import capital_first, enumerated, index_of, key_name, whose
@@ -128,8 +128,10 @@ def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         if fact.id == "bad":
             yield from _which_key(diagnosed, facts)
             yield from _indexes(diagnosed, facts)
-            if diagnosed.changes is not None:
-                yield Fact(id="changed", name="What changed", value=changed_words(diagnosed.changes))
+            if (changes := diagnosed.changes) is not None:
+                unknown = tuple(filter(None, [not_held(changes)]))
+                value = changed_words(changes)
+                yield Fact(id="changed", name="What changed", value=value, beside=unknown)
 
 
 def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:

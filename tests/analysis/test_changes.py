@@ -13,7 +13,7 @@ from keyheat.evidence.collection import EarlierRequest, fetch_earlier
 from keyheat.runs import metrics
 from keyheat.runs.formats import Evidence, Label, Series, Window
 from keyheat.runs.table_facts import TableFacts
-from keyheat.show.changes import changed_words
+from keyheat.show.changes import changed_words, not_held
 from keyheat.words import WRITE, Resource
 from tests.endpoint.asking import create
 from tests.endpoint.clients import service_app_at
@@ -193,6 +193,10 @@ def test_where_cloudwatch_holds_nothing_that_is_said_and_nothing_is_zero() -> No
     found = changes(ROSE, [label(0, 20)], WRITES, [("a week before", evidence([], []))])
     assert found is not None
     assert changed_words(found) == "CloudWatch has no data from before."
+    assert not_held(found) is None, "it was said once"
+    found = changes(ROSE, [label(10, 20)], WRITES, [("a week before", evidence([], []))])
+    assert found is not None
+    assert not_held(found) == "CloudWatch has no data of it a week before."
 
 
 def test_a_short_time_before_is_compared_by_its_length_if_no_earlier_window_is_held() -> None:
