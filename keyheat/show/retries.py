@@ -124,7 +124,7 @@ def _rows(runs: Runs) -> Iterator[dict[str, str]]:
 
 
 def found_in(runs: Runs) -> Iterator[str]:
-    """Note policies whose retries sustain throttling, and delays of the adaptive mode."""
+    """Note policies whose retries sustain throttling."""
     none, *others = runs
     for run in others:
         if feeds_on_itself(run, none):
@@ -132,11 +132,6 @@ def found_in(runs: Runs) -> Iterator[str]:
                 f"{run.policy.name}: throttling goes on for {span(recovery_s(run, none))} longer than the "
                 f"demand alone would cause; {some(run.attempts - run.requests, 'retry', 'retries')} sustain "
                 "it."
-            )
-        if run.policy.limits_rate and none.calm_from_s:
-            yield (
-                f"{run.policy.name} holds requests back: accepted ones take {duration(run.within_s(0.5))} at "
-                f"{P50} and {duration(run.within_s(0.99))} at {P99}."
             )
 
 
