@@ -20,6 +20,7 @@ from keyheat.show.heat import (
     partition_figure,
     partition_rates,
     partition_resources,
+    throttled_key_table,
 )
 from keyheat.show.rates import Rates, capacity_figure, client_rates, published_rates
 from keyheat.show.report import change_table, changes_of
@@ -231,6 +232,16 @@ def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(sample: Any
     text = page_of(load_run(run_dir))
     assert "DynamoDB does not show which partition served which request." in text
     assert "<code>partitions.parquet</code>" not in text
+
+
+def test_the_most_throttled_keys_are_those_that_contributor_insights_counts() -> None:
+    def rule(counts: str, key: str) -> dict[str, Any]:
+        keys = [{"key": key, "value": 60, "points": [[START, 60]]}]
+        return {"rule": f"{counts}-orders", "counts": counts, "period_s": 60, "total": 90, "keys": keys}
+
+    rules = [rule("accessed", "sha256:aa00000000000000"), rule("throttled", "sha256:bb00000000000000")]
+    table = throttled_key_table(ReportRun(diagnosis=a_diagnosis(), evidence=an_evidence(contributors=rules)))
+    assert table.cells == [["sha256:bb0000000000", "the table", "60", "67 %"]]
 
 
 @pytest.mark.parametrize(
