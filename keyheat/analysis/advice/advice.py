@@ -8,7 +8,14 @@ from math import inf
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
-from keyheat.analysis.advice.demand import Limit, Schedule, Scheduled, on_burst
+from keyheat.analysis.advice.demand import (
+    Limit,
+    Schedule,
+    Scheduled,
+    is_buffered,
+    owners_of,
+    provisioned_in_time,
+)
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
 from keyheat.analysis.advice.search import billed, cured, step_of
@@ -17,7 +24,9 @@ from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.verdict import NOTABLE, LabelGroup, going_on, groups
 from keyheat.numbers import percent, saying
+from keyheat.plan.plan import predict_throttles
 from keyheat.plan.prices import Prices
+from keyheat.plan.quotas import DEFAULT_QUOTAS, capacities_of
 from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import BEYOND, Cure, Demand, Evidence, Label, Recommendation
@@ -156,6 +165,29 @@ def scheduled(scenario: Scenario) -> Schedule:
         for side, needs in (sent.sides if sent else {}).items()
         if side.table == scenario.table.name and needs.hottest is not None
     }
+
+
+def on_burst(scenario: Scenario) -> dict[Limit, float]:
+    """Return the limits that a constant load exceeds, though it may not throttle for minutes, as planned.
+
+    The limit that is exceeded the furthest comes first, each with the seconds until burst, or an index's
+    write buffer, is used up.
+    """
+    sent = None if scenario.is_changing else total_load(scenario, scale=scenario.local.scale)
+    if sent is None:
+        return {}
+    given = {of.name: label_of(of.index) for of in capacities_of(scenario) if of.table == scenario.table.name}
+    owners, carried, scale = owners_of(scenario), dict[Limit, float](), scenario.local.scale
+    foretold = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS, scale=scale)
+    for limit in sorted(foretold, key=lambda limit: -limit.asked_per_s / limit.limit_per_s):
+        resource, asked_per_s = given.get(limit.name), limit.asked_per_s / scale
+        if resource is None:  # of another table
+            continue
+        has = provisioned_in_time(owners[resource], limit.direction, asked_per_s)
+        lasting = has is not None and asked_per_s > has
+        if lasting if limit.constraint == "table" else is_buffered(resource, limit.direction):
+            carried[limit.constraint, resource, limit.direction] = limit.from_s
+    return carried
 
 
 def _stated(demands: Schedule, scale: float, carried: Mapping[Limit, float]) -> Iterator[Demand]:

@@ -9,9 +9,6 @@ from keyheat.analysis.track import EvidenceTrack, Span
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, exhaustion_s
 from keyheat.numbers import units, whole
-from keyheat.plan.plan import predict_throttles
-from keyheat.plan.quotas import DEFAULT_QUOTAS, capacities_of
-from keyheat.plan.totals import total_load
 from keyheat.runs.formats import Label
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
@@ -158,26 +155,3 @@ def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_
         return has
     saved = DEFAULT.saved_units(has, index_writes=isinstance(owner, IndexSpec) and direction == WRITE)
     return max(has, policy.max) if saved > SCALED_S * (per_s - has) else has
-
-
-def on_burst(scenario: Scenario) -> dict[Limit, float]:
-    """Return the limits that a constant load exceeds, though it may not throttle for minutes, as planned.
-
-    The limit that is exceeded the furthest comes first, each with the seconds until burst, or an index's
-    write buffer, is used up.
-    """
-    sent = None if scenario.is_changing else total_load(scenario, scale=scenario.local.scale)
-    if sent is None:
-        return {}
-    given = {of.name: label_of(of.index) for of in capacities_of(scenario) if of.table == scenario.table.name}
-    owners, carried, scale = owners_of(scenario), dict[Limit, float](), scenario.local.scale
-    foretold = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS, scale=scale)
-    for limit in sorted(foretold, key=lambda limit: -limit.asked_per_s / limit.limit_per_s):
-        resource, asked_per_s = given.get(limit.name), limit.asked_per_s / scale
-        if resource is None:  # of another table
-            continue
-        has = provisioned_in_time(owners[resource], limit.direction, asked_per_s)
-        lasting = has is not None and asked_per_s > has
-        if lasting if limit.constraint == "table" else is_buffered(resource, limit.direction):
-            carried[limit.constraint, resource, limit.direction] = limit.from_s
-    return carried
