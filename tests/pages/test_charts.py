@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from keyheat.analysis.facts import verdict_resource
-from keyheat.analysis.report import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, read_run
 from keyheat.runs.frames import of_partitions
 from keyheat.runs.manifest import CapacityChange
 from keyheat.runs.parquet import PARTITIONS_SCHEMA
@@ -62,7 +62,7 @@ def test_a_number_has_four_digits_however_small_it_is(number: float, shown: floa
 
 
 def test_longer_steps_keep_every_count(samples: dict[str, Path]) -> None:
-    finest = client_rates(load_run(samples["hotkey"]), TABLE)
+    finest = client_rates(read_run(samples["hotkey"]), TABLE)
     drawn = finest.within(7)
     assert len(drawn.frame) <= 7
     for name in ("consumed", "partition"):
@@ -142,7 +142,7 @@ def change(**fields: Any) -> CapacityChange:
 @pytest.fixture
 def changed(samples: dict[str, Path]) -> Callable[..., ReportRun]:
     """The made-up run of a hot key, with changes of capacity that were made to it."""
-    run = load_run(samples["hotkey"])
+    run = read_run(samples["hotkey"])
     manifest = run.manifest
     return lambda *changes: replace(run, manifest=manifest.model_copy(update={"timeline": changes}))
 
@@ -229,7 +229,7 @@ def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(sample: Any
     run_dir = sample(without=("partitions.parquet",))
     manifest = orjson.loads((run_dir / "run.json").read_bytes())
     (run_dir / "run.json").write_bytes(orjson.dumps({**manifest, "target": "aws"}))
-    text = page_of(load_run(run_dir))
+    text = page_of(read_run(run_dir))
     assert "DynamoDB does not show which partition served which request." in text
     assert "<code>partitions.parquet</code>" not in text
 
