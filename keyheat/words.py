@@ -184,7 +184,6 @@ TITLES: Final = {
     "replicate_reads": "Keep copies of the hot item",
     "shard_date_key": "Shard every date",
     "shard_writes": "Shard the hot key",
-    "slow_scans": "Slow the scans down",
 }
 
 

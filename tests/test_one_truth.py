@@ -24,7 +24,7 @@ from keyheat.analysis.summary import read_summary
 from keyheat.cli.main import main
 from keyheat.cli.simulate import diagnosed
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
-from keyheat.plan.prices import Billing, load_prices
+from keyheat.plan.prices import load_prices
 from keyheat.regression.history import StoredRun
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.manifest import read_manifest
@@ -114,7 +114,7 @@ def by_compare(run: Path) -> Shown:
 
 def by_a_fix(run: Path) -> Shown:
     scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
-    one = tried(run, scenario, Billing(load_prices()))
+    one = tried(run, scenario, load_prices())
     yield "accepted", "fix", rate(one.traffic[WRITE].units_per_s, "WCU")
     yield "share", "fix", percent(one.throttled_share)
     yield "throttles", "fix", whole(one.throttles)
@@ -185,7 +185,7 @@ def by_the_label(run: Path) -> Shown:
     yield "until", "notebook", clock(label.end.timestamp())
     yield "month", "diagnosis.json", a_month(bill.before_dollars_per_month)
     scenario = scenario_from_dict(dict(read_manifest(run).scenario or {}), "run.json")
-    yield "month", "fix", a_month(tried(run, scenario, Billing(load_prices())).dollars_per_month)
+    yield "month", "fix", a_month(tried(run, scenario, load_prices()).dollars_per_month)
     outputs = {
         "terminal": (r"What was limited.*? from +to .*? (\S+) +(\S+) +table", in_terminal(run)),
         "report.html": (

@@ -24,7 +24,7 @@ from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.load.record.attempt import Attempt
 from keyheat.load.record.record import Record
 from keyheat.load.run.view import LiveView
-from keyheat.plan.prices import Billing, load_prices
+from keyheat.plan.prices import load_prices
 from keyheat.runfiles import REPORT
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.answer import Answer
@@ -83,7 +83,7 @@ def _fix(folder: Path, runs: Runs) -> Answer:
 
 def _diagnosed() -> DiagnosedTable:
     evidence = read_evidence(EXAMPLES / "metric-provisioned.json")
-    return diagnosed_alone(evidence, "eu-west-1", Billing(load_prices()))
+    return diagnosed_alone(evidence, "eu-west-1", load_prices())
 
 
 def _survey(folder: Path, runs: Runs) -> Answer:

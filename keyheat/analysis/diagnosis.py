@@ -13,7 +13,7 @@ from keyheat.analysis.rules import Thresholds, load_thresholds
 from keyheat.analysis.timeline import timeline
 from keyheat.analysis.verdict import verdict, with_company, with_replicas
 from keyheat.numbers import saying, span
-from keyheat.plan.prices import Billing, load_prices
+from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import FileProblem
 from keyheat.runs.client import ClientFiles, read_client_files, read_records
 from keyheat.runs.formats import Coverage, Diagnosis, Evidence, read_diagnosis
@@ -32,12 +32,12 @@ def analyze_run(
     *,
     numbers: Thresholds | None = None,
     further: Sequence[Path] = (),
-    billing: Billing | None = None,
+    prices: Prices | None = None,
 ) -> Diagnosis:
     """Diagnose a run directory; `coverage.missing` lists the files that it lacks.
 
     `further` are the user's analyzers: their findings are in `findings`, their errors in `problems`.
-    `billing` prices a month; None means the shipped price list, 24 hours a day. Without `evidence.json` the
+    `prices` prices a month; None means the shipped price list. Without `evidence.json` the
     client's records are the only evidence. Raises `FileProblem` if neither it nor the manifest is readable,
     or if the thresholds are invalid.
     """
@@ -63,7 +63,7 @@ def analyze_run(
         scenario=scenario,
         directory=run_dir,
         further=further,
-        billing=billing,
+        prices=prices,
     )
 
 
@@ -89,14 +89,14 @@ def diagnosed(
     *,
     numbers: Thresholds | None = None,
     further: Sequence[Path] = (),
-    billing: Billing | None = None,
+    prices: Prices | None = None,
     replay_s: int = MOST_S,
 ) -> Diagnosis:
     """Diagnose evidence of any load; with `replay_s` 0, advice is by formula."""
     thresholds = numbers or load_thresholds()
     return diagnose(
         evidence, client=None, thresholds=thresholds, scenario=None, further=further,
-        billing=billing, replay_s=replay_s,
+        prices=prices, replay_s=replay_s,
     )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def diagnose(
     scenario: Scenario | None,
     directory: Path | None = None,
     further: Sequence[Path] = (),
-    billing: Billing | None = None,
+    prices: Prices | None = None,
     replay_s: int = MOST_S,
 ) -> Diagnosis:
     """Run the analyzers, judge and advise; `client` is None if the load was not ours."""
@@ -129,7 +129,7 @@ def diagnose(
             thresholds,
             client=client,
             scenario=scenario,
-            billing=billing or Billing(load_prices()),
+            prices=prices or load_prices(),
             replay_s=replay_s,
             scaling=(client and client.manifest and client.manifest.auto_scaling)
             or evidence.auto_scaling

@@ -28,7 +28,7 @@ from keyheat.evidence.table import Target
 from keyheat.intake.measured import MeasuredTraffic, incident_traffic, worst_hour
 from keyheat.intake.scaling import SERVICE, auto_scaling_of
 from keyheat.intake.tables import Source, source_of_facts
-from keyheat.plan.prices import Billing
+from keyheat.plan.prices import Prices
 from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import BEYOND, Diagnosis, Evidence, Verdict, Window
 from keyheat.runs.plausibility import sound
@@ -43,7 +43,7 @@ class DiagnosedTable:
     run: ReportRun
     region: str
     options: str  # of an AWS CLI command that leads to the table
-    billing: Billing
+    prices: Prices
     alone: bool = False  # by files: no account was asked
     user_errors: float | None = None  # of the whole Region, where nothing throttled
     folder: Path | None = None  # where its files are
@@ -72,16 +72,16 @@ def exit_code_of(run: ReportRun) -> int:
     return BROKEN if verdict.constraint != "none" or facts.elsewhere or failed else DONE
 
 
-def diagnosed_alone(evidence: Evidence, region: str | None, billing: Billing) -> DiagnosedTable:
+def diagnosed_alone(evidence: Evidence, region: str | None, prices: Prices) -> DiagnosedTable:
     """The diagnosis of evidence for which no account was asked."""
-    tried = _with_tried_cure(evidence, billing, REPLAY_S)
-    run = evidence_alone(evidence, tried or diagnosed(evidence, billing=billing, replay_s=0))
+    tried = _with_tried_cure(evidence, prices, REPLAY_S)
+    run = evidence_alone(evidence, tried or diagnosed(evidence, prices=prices, replay_s=0))
     region = region or evidence.table.region or region_of_arn(evidence.table.arn or "")
     options = f"--region {region}" if region else ""
     resource = _resource_of(run)
     within = changes(evidence, run.labels_of(resource), resource, ()) if resource else None
     return DiagnosedTable(
-        run=run, region=region or "", options=options, billing=billing, alone=True,
+        run=run, region=region or "", options=options, prices=prices, alone=True,
         changes=within if within and within.reference else None,
     )  # fmt: skip
 
@@ -94,7 +94,7 @@ def diagnosed_live(
     table: str,
     window: Window,
     target: Target,
-    billing: Billing,
+    prices: Prices,
     *,
     announce: Callable[[int], None],
     show_keys: bool,
@@ -114,25 +114,25 @@ def diagnosed_live(
         source, TableFacts(name=table), window, wait=False, records=records or NO_RECORDS
     )
     evidence = sound(collected)
-    diagnosis = diagnosed(evidence, billing=billing, replay_s=0)
+    diagnosis = diagnosed(evidence, prices=prices, replay_s=0)
     if any(label.constraint == "table" for label in diagnosis.labels):  # whose capacity scaling may undo
         evidence = evidence.model_copy(update={"auto_scaling": _scaled(evidence, target)})
-        diagnosis = diagnosed(evidence, billing=billing, replay_s=0)
-    tried = _with_tried_cure(evidence, billing, replay_s) if replay_s and diagnosis.labels else None
+        diagnosis = diagnosed(evidence, prices=prices, replay_s=0)
+    tried = _with_tried_cure(evidence, prices, replay_s) if replay_s and diagnosis.labels else None
     run = evidence_alone(evidence, tried or diagnosis)
     refused = None
     if run.diagnosis.verdict.constraint == "none":
         announce(1)
         refused = user_errors(target, window)
     return DiagnosedTable(
-        run=run, region=target.region, options=target.options, billing=billing,
+        run=run, region=target.region, options=target.options, prices=prices,
         changes=_changes(run, evidence, target, announce), user_errors=refused,
     )  # fmt: skip
 
 
-def _with_tried_cure(evidence: Evidence, billing: Billing, replay_s: int) -> Diagnosis | None:
+def _with_tried_cure(evidence: Evidence, prices: Prices, replay_s: int) -> Diagnosis | None:
     """Diagnose evidence, with the cure tried on a replay; None if that shows none of the throttles."""
-    diagnosis = diagnosed(evidence, billing=billing, replay_s=replay_s)
+    diagnosis = diagnosed(evidence, prices=prices, replay_s=replay_s)
     return diagnosis if any(advice.foreseen or advice.bill for advice in diagnosis.recommendations) else None
 
 

@@ -180,9 +180,6 @@ def _track(
         cell: units / step_s for cell, units in (consumed or {}).items() if (by_capacity or {}).get(cell)
     }
     provisioned = setting(metrics.provisioned(direction), facts.provisioned if facts else None)
-    accepted = (metrics.LATENCY, "SampleCount", "Scan")  # each reads a page
-    of_scans = (item for item in evidence.series if (item.metric, item.statistic, item.operation) == accepted)
-    scans = next((_cells(series, step_s) for series in of_scans), {})
     units, alone, whole = _units_of_all(totals if counted else (), direction, index)
     switched = evidence.table.on_demand_since
     return EvidenceTrack(
@@ -202,7 +199,6 @@ def _track(
         described=bool(facts and facts.keys),
         units_per_request=units,
         alone=alone,
-        scans=scans if direction == READ else {},
         throttled_request_units={
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
         },

@@ -57,7 +57,6 @@ class EvidenceTrack:
     units_per_refused: float | None = None  # of an index: by its share of the table's writes
     # Units that an index was asked for and did not consume yet; below zero where it catches up after a raise.
     buffered: Cells = field(default_factory=dict)
-    scans: Cells = field(default_factory=dict)  # accepted ones of the table and its indexes, for reads
     throttled_request_units: Cells = field(default_factory=dict)
     """Units by cell of all throttled requests, where transactions, throttled as a whole, are among them."""
     scale: float = 1.0  # of a local table

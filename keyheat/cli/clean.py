@@ -12,7 +12,7 @@ import click
 
 from keyheat.cli.guards import at_known_endpoint
 from keyheat.cli.mistakes import CheckedCommand
-from keyheat.cli.options import Account, Priced, a_folder, give, in_json, price_list
+from keyheat.cli.options import Account, Priced, a_folder, give, in_json
 from keyheat.flags import Within, option, options_of, takes, values_of
 from keyheat.load.run.consent import is_interactive
 from keyheat.masking import short_path
@@ -101,7 +101,7 @@ def _clean_items(folder: Path, run: "Manifest", target: "Target", options: Clean
         if (description := describe_table(client, table)) is None:
             return _nothing(table, f"nothing to clean: table {table} no longer exists")
         pace = options.most_per_s or usual_pace(description, local=target.local)
-        err.print(cost_in_words(run, target, description, price_list(options.priced.prices), pace))
+        err.print(cost_in_words(run, target, description, options.priced.listed, pace))
         if run.status == "running":
             err.print("The run is marked as running; if it is, wait until it ends.")
         if not (target.local or options.yes or (is_interactive() and confirmed("Delete them?"))):
@@ -194,7 +194,7 @@ def _search(options: CleanOptions) -> "OrphanSearch":
     region = account.region or (None if account.profile else os.environ.get("AWS_REGION"))
     target = connect(None, clock=time.time, **values_of(replace(account, region=region)))
     return OrphanSearch(
-        client=target.factory("dynamodb"), now=target.now, prices=price_list(options.priced.prices),
+        client=target.factory("dynamodb"), now=target.now, prices=options.priced.listed,
         sleep=time.sleep, pace_s=0.0 if target.local else PACE_S,
     )  # fmt: skip
 

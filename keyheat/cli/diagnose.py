@@ -24,7 +24,7 @@ from keyheat.cli.options import (
 )
 from keyheat.flags import option, options_of, takes, values_of
 from keyheat.numbers import dollars, some
-from keyheat.plan.prices import Billing
+from keyheat.plan.prices import Prices
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT
 from keyheat.show.console import bars, counted, working
 
@@ -113,8 +113,8 @@ def _live(
     from keyheat.analysis.table_diagnosis import REPLAY_S, diagnosed_live
 
     return diagnosed_live(
-        table, window, target, how.priced.billing, records=records, show_keys=not how.hide_keys,
-        announce=announce or announced(target, how.priced.billing), replay_s=REPLAY_S if first else 0,
+        table, window, target, how.priced.listed, records=records, show_keys=not how.hide_keys,
+        announce=announce or announced(target, how.priced.listed), replay_s=REPLAY_S if first else 0,
     )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def _by_metrics(table: str | None, how: How) -> "DiagnosedTable":
     start, end = how.window.at(datetime.fromtimestamp(time.time(), UTC))
     request = EvidenceRequest(table=table, start=start, end=end, last=how.window.last, **values_of(how.files))
     evidence = evidence_for(request, clock=time.time, progress=silent)
-    return diagnosed_alone(evidence, how.account.region, how.priced.billing)
+    return diagnosed_alone(evidence, how.account.region, how.priced.listed)
 
 
 def _by_logs(table: str | None, how: How) -> int:
@@ -168,7 +168,7 @@ def _logged(
         records = log.records_of(table, region, logged)
         alone = from_answer(MetricAnswer({}), table=TableFacts(name=table), window=logged, records=records)
         missing = (f"CloudWatch: {problem}", *alone.missing)
-        return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.priced.billing)
+        return diagnosed_alone(alone.model_copy(update={"missing": missing}), region, how.priced.listed)
     around = None if any(values_of(how.window).values()) else log.around(target.now)
     window = around or how.window_until(target.now)
     records = log.records_of(table, None if target.local else target.region, window)
@@ -201,7 +201,7 @@ def _survey(how: How) -> int:
     window, surveyed = how.window_until(targets[0].now), []
     for target in targets:
         with working(f"surveying {target.region}", bars):
-            tables = survey(target, window, announce=announced(target, how.priced.billing))
+            tables = survey(target, window, announce=announced(target, how.priced.listed))
         surveyed.append((target, tables))
     if not any(tables.tables for _target, tables in surveyed):
         names = ", ".join(target.region for target in targets)
@@ -242,7 +242,7 @@ def _diagnosed(target: "Target", survey: "Survey", window: "Window", how: How) -
 
     if tables := survey.troubled:
         metrics = sum(most_requested(table.indexes, window, target.now) for table in tables)
-        announced(target, how.priced.billing)(metrics)
+        announced(target, how.priced.listed)(metrics)
     for table in counted(tables, len(tables), "tables to diagnose", bars):
         yield _live(table.name, window, target, how, announce=silent, first=table is tables[0])
 
@@ -271,9 +271,9 @@ def _surveyed(
     return give(answer, survey_exit_code(regions, missing), page=page, markdown=how.markdown)
 
 
-def announced(target: "Target", billing: Billing) -> Callable[[int], None]:
+def announced(target: "Target", prices: Prices) -> Callable[[int], None]:
     """Say how many metrics are requested, and what AWS charges for them."""
-    listed = billing.prices.cloudwatch
+    listed = prices.cloudwatch
 
     def announce(metrics: int) -> None:
         cost = ""

@@ -13,7 +13,7 @@ from keyheat.cli.options import (
     Account,
     EvidenceFiles,
     Period,
-    PricedByDay,
+    Priced,
     TimeWindow,
     a_file,
     a_folder,
@@ -153,7 +153,7 @@ class Analyzed:
     evidence: Path | None = option("label an evidence file without a run", type=a_file)
     report: bool = option("write report.html of the run, or FILE.html, too", default=False)
     further: tuple[Path, ...] = further_analyzers()
-    priced: PricedByDay = options_of(PricedByDay)
+    priced: Priced = options_of(Priced)
 
 
 @click.command(cls=CheckedCommand)
@@ -168,17 +168,17 @@ def analyze(folder: Path | None, options: Analyzed) -> int:
     from keyheat.show.console import working
     from keyheat.show.run import run_answer
 
-    billing, evidence, further = options.priced.billing, options.evidence, options.further
+    prices, evidence, further = options.priced.listed, options.evidence, options.further
     if (folder is None) == (evidence is None):
         raise click.UsageError("name a run directory, or use --evidence FILE")
     with working("labelling throttles", bars):
         if folder is not None:
-            diagnosed(folder, further, billing)
+            diagnosed(folder, further, prices)
             run, page = read_run(folder), folder / REPORT
         else:
             assert evidence is not None
             outside = read_evidence(evidence)
-            run = evidence_alone(outside, diagnosed_evidence(outside, further=further, billing=billing))
+            run = evidence_alone(outside, diagnosed_evidence(outside, further=further, prices=prices))
             page = evidence.with_suffix(".html")
     if options.report:
         from keyheat.show.report import write_report

@@ -9,14 +9,14 @@ import click
 
 from keyheat.cli.guards import Guards, agreed, at_known_endpoint
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import PricedByDay, a_folder, a_path, give, in_json, series_place, write_answer
+from keyheat.cli.options import Priced, a_folder, a_path, give, in_json, series_place, write_answer
 from keyheat.cli.run import NO_COLLECT, make_run
 from keyheat.cli.simulate import NOT_STARTED, How, exit_code_of, simulated
 from keyheat.flags import option, options_of, takes
 from keyheat.masking import short_path
-from keyheat.plan.prices import Billing
+from keyheat.plan.prices import Prices
 from keyheat.runfiles import SIMULATED
-from keyheat.scenario.variants import changes, write_scenario
+from keyheat.scenario.variants import write_scenario
 from keyheat.show.console import bars
 from keyheat.simulator.jobs import Job, is_done
 from keyheat.words import BROKEN, DONE, INVALID
@@ -45,7 +45,7 @@ class FixOptions:
     )
     quick: bool = option(NO_COLLECT, default=False, flag="--no-collect")
     guards: Guards = options_of(Guards)
-    priced: PricedByDay = options_of(PricedByDay)
+    priced: Priced = options_of(Priced)
 
 
 @click.command(cls=CheckedCommand)
@@ -67,11 +67,11 @@ def fix(folder: Path, options: FixOptions) -> int:
         start = at_known_endpoint(lambda url: start_of(folder, url), options.target)
         remedy = remedy_of(start, options.action)
     mistakes.refuse()
-    scenario, target, billing = start.scenario, start.target, options.priced.billing
+    scenario, target, prices = start.scenario, start.target, options.priced.listed
     out_dir = series_place(options.out_dir, f"{scenario.name}-fix")
     jobs = turns(scenario, remedy.scenario, options.repetitions, out_dir)
     how = How(
-        target=target, quick=options.quick, billing=billing, quiet=True,
+        target=target, quick=options.quick, prices=prices, quiet=True,
         options=() if target == SIMULATED
         else tuple(agreed(jobs, target, options.guards, prices=options.priced.prices)),
     )  # fmt: skip
@@ -87,32 +87,31 @@ def fix(folder: Path, options: FixOptions) -> int:
             code = exit_code_of(simulated(job, how, sent=sent, behaviour=start.rerun.behaviour))
         if code in NOT_STARTED or not is_done(job):
             return code or INVALID
-    return _compare(start, remedy, jobs, out_dir, billing)
+    return _compare(start, remedy, jobs, out_dir, prices)
 
 
-def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Path, billing: Billing) -> int:
+def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Path, prices: Prices) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
-    from keyheat.analysis.advice.fix import AFTER, BEFORE, once_dollars, proof_of, tried
+    from keyheat.analysis.advice.fix import AFTER, BEFORE, once_dollars, tried
     from keyheat.plan.bill import provisioned_month
     from keyheat.show.fix import Fix, fix_answer, fix_figure
 
     now = start.rerun.table_now
 
-    def side(name: str) -> "list[Tried]":
-        return [
+    def side(name: str) -> "tuple[Tried, ...]":
+        return tuple(
             tried(
-                job.folder, job.scenario, billing, replayed=not start.rerun.by_schedule,
+                job.folder, job.scenario, prices, replayed=not start.rerun.by_schedule,
             )
             for job in jobs
             if job.folder.name.startswith(name)
-        ]  # fmt: skip
+        )  # fmt: skip
 
     fix = Fix(
-        scenario=start.scenario, remedy=remedy, changes=changes(start.scenario, remedy.scenario),
-        proof=proof_of(start.limit_of(remedy), side(BEFORE), side(AFTER)), target=start.target,
-        once_dollars=once_dollars(remedy.scenario, billing.prices),
-        incident=start.incident,
-        now_dollars_per_month=provisioned_month(now, billing.prices) if now else None,
+        scenario=start.scenario, remedy=remedy, target=start.target, limit=start.limit_of(remedy),
+        before=side(BEFORE), after=side(AFTER), incident=start.incident,
+        once_dollars=once_dollars(remedy.scenario, prices),
+        now_dollars_per_month=provisioned_month(now, prices) if now else None,
     )  # fmt: skip
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
     drawn = replace(answer, figures=tuple(fix_figure(fix.sides)))

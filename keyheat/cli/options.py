@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from keyheat.flags import NamedSeries, TimeSpan, TimeZone, Within, option
 from keyheat.plan.prices import DEFAULT as PRICES
-from keyheat.plan.prices import Billing, Prices, load_prices
+from keyheat.plan.prices import Prices, load_prices
 from keyheat.runfiles import FileProblem, write_json
 from keyheat.runs.claims import claim
 from keyheat.scenario.scenario import SCENARIOS
@@ -196,23 +196,9 @@ class Priced:
     )  # fmt: skip
 
     @property
-    def billing(self) -> Billing:
-        """What a month costs."""
-        return Billing(price_list(self.prices))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PricedByDay(Priced):
-    """The price list, and how long the load goes on each day."""
-
-    hours_per_day: float = option(
-        "hours of load per day, for the cost of a month", default=24.0, type=Within(0, 24, min_open=True)
-    )
-
-    @property
-    def billing(self) -> Billing:
-        """What a month costs."""
-        return Billing(price_list(self.prices), self.hours_per_day)
+    def listed(self) -> Prices:
+        """The list itself."""
+        return price_list(self.prices)
 
 
 some_settings = click.option(

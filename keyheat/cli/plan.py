@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from keyheat.cli.mistakes import CheckedCommand, Mistakes
-from keyheat.cli.options import AS_MARKDOWN, Priced, a_scenario, changed, give, in_json, price_list
+from keyheat.cli.options import AS_MARKDOWN, Priced, a_scenario, changed, give, in_json
 from keyheat.flags import option, options_of, takes
 from keyheat.simulator.jobs import find_scenario
 from keyheat.words import DONE
@@ -47,7 +47,7 @@ def plan(scenario: str, settings: tuple[str, ...], options: PlanOptions) -> int:
             loadtest_of(loaded, path.parent)  # raises with the reason if its requests cannot be learnt
             check_shards(loaded, path.parent)
     mistakes.refuse()
-    listed, limits = price_list(options.priced.prices), _limits_of(target, region, profile)
+    listed, limits = options.priced.listed, _limits_of(target, region, profile)
     planned = plan_for(loaded, path.parent, listed, **limits)
     return give(plan_answer(planned, scenario), DONE, markdown=options.markdown)
 

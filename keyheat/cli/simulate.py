@@ -10,7 +10,7 @@ import click
 
 from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import (
-    PricedByDay,
+    Priced,
     a_path,
     a_scenario,
     changed,
@@ -21,7 +21,7 @@ from keyheat.cli.options import (
 )
 from keyheat.flags import option, options_of, takes
 from keyheat.model.behaviour import DEFAULT, Behaviour
-from keyheat.plan.prices import Billing
+from keyheat.plan.prices import Prices
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, REPORT, SIMULATED
 from keyheat.runs.claims import hold
 from keyheat.scenario.scenario import Scenario
@@ -55,18 +55,18 @@ class How:
     report: bool = True  # of a quick or simulated run
     quiet: bool = False
     brief: bool = False
-    billing: Billing | None = None  # what a month costs; None: unknown
+    prices: Prices | None = None  # what a month costs; None: unknown
     further: tuple[Path, ...] = ()  # analyzers of the user's own, of a simulated run
     printed: set[str] = field(default_factory=set, compare=False)
 
 
-def diagnosed(folder: Path, further: Sequence[Path] = (), billing: Billing | None = None) -> "Diagnosis":
+def diagnosed(folder: Path, further: Sequence[Path] = (), prices: Prices | None = None) -> "Diagnosis":
     """Analyze a run directory by the files that are there, and keep the diagnosis and the summary."""
     from keyheat.analysis.diagnosis import analyze_run
     from keyheat.analysis.summary import keep_summary
     from keyheat.runs.formats import write_diagnosis
 
-    diagnosis = analyze_run(folder, further=further, billing=billing)
+    diagnosis = analyze_run(folder, further=further, prices=prices)
     write_diagnosis(folder / FILES[DIAGNOSIS], diagnosis)
     keep_summary(folder)
     return diagnosis
@@ -180,7 +180,7 @@ def simulated(
         named = how.show_keys or (sent is None and scenario.invents_keys)
         write_run(simulation, job.folder, scenario_path=path, show_keys=named, notes=notes)
         write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
-        diagnosis = diagnosed(job.folder, how.further, how.billing)
+        diagnosis = diagnosed(job.folder, how.further, how.prices)
         run = read_run(job.folder) if how.report or not how.quiet else None
         if run is not None and how.report:
             write_report(run, datetime.now(UTC))
@@ -198,7 +198,7 @@ class SimulateOptions:
     )
     show_keys: bool = option("write keys instead of their digests", default=False)
     further: tuple[Path, ...] = further_analyzers()
-    priced: PricedByDay = options_of(PricedByDay)
+    priced: Priced = options_of(Priced)
 
 
 @click.command(cls=CheckedCommand)
@@ -216,7 +216,7 @@ def simulate(scenarios: tuple[str, ...], settings: tuple[str, ...], options: Sim
     jobs = jobs_in(loaded, options.folder, series="simulated", ending="-simulated")
     how = How(
         target=SIMULATED, show_keys=options.show_keys, further=options.further,
-        billing=options.priced.billing, brief=len(jobs) > 1,
+        prices=options.priced.listed, brief=len(jobs) > 1,
     )  # fmt: skip
     diagnoses = [simulated(job, how) for job in jobs]
     codes = list(map(exit_code_of, diagnoses))

@@ -17,7 +17,6 @@ from keyheat.cli.options import (
     a_scenario,
     give,
     in_json,
-    price_list,
     series_place,
     some_settings,
     typed_options,
@@ -110,7 +109,7 @@ def whatif(scenario: str, question: str, settings: tuple[str, ...], search: Sear
     if folder is not None or loads:
         folder = series_place(folder, f"{loaded.name}-{question}")
     if question == RETRIES:
-        answer, code = _retries(loaded, path, search, drawn=folder is not None), 0
+        answer, code = _retries(loaded, path, search), 0
     else:
         questions = list(_questions(loaded, path, question, search))
         try:
@@ -199,7 +198,7 @@ class _Ended(Exception):
         self.code = code
 
 
-def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn: bool) -> "Answer":
+def _retries(scenario: "Scenario", path: Path, options: SearchOptions) -> "Answer":
     """Simulate the same demand under each retry policy, request by request."""
     from keyheat.show.console import Simulating
     from keyheat.show.retries import retries_answer
@@ -212,7 +211,7 @@ def _retries(scenario: "Scenario", path: Path, options: SearchOptions, *, drawn:
     for policy in dict.fromkeys((NONE, client.policy, *map(policy_named, options.sdks or USUAL))):
         with Simulating(f"{scenario.name}, {policy.name}", scenario.load.duration_s, bars) as bar:
             runs.append(retried(scenario, demand, policy, clients=clients, progress=bar.simulated))
-    return retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent), drawn=drawn)
+    return retries_answer(scenario, runs, clients, assumptions_of(scenario, path.parent))
 
 
 def _answer(searches: "list[Search]", options: SearchOptions, path: Path) -> "tuple[Answer, int]":
@@ -220,7 +219,7 @@ def _answer(searches: "list[Search]", options: SearchOptions, path: Path) -> "tu
     from keyheat.show.whatif import Found, exit_code_of, search_answer, together
     from keyheat.simulator.dryrun import assumptions_of
 
-    listed = price_list(options.priced.prices)
+    listed = options.priced.listed
     results = [
         Found(
             search=search, target=options.target, prices=listed,

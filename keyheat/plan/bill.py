@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from keyheat.model import limits
 from keyheat.model.table import TableModel
 from keyheat.numbers import some
-from keyheat.plan.prices import HOUR_S, MILLION, MONTH_S, Billing, Prices
+from keyheat.plan.prices import HOUR_S, MILLION, MONTH_S, Prices
 from keyheat.plan.quotas import GivenCapacity, capacities_of
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import TableSpec
@@ -279,7 +279,7 @@ def monthly(step: "Step", prices: Prices) -> Monthly:
     return Monthly(
         provisioned_dollars=provisioned_month(scenario.table, prices),
         on_demand_dollars=consumed_month(
-            outcome.while_loaded_per_s, scenario, Billing(prices), scale=scenario.local.scale
+            outcome.while_loaded_per_s, scenario, prices, scale=scenario.local.scale
         ),
         queries_per_read=shards,
         units_per_read=shards * limits.EVENTUAL_READ_FACTOR,
@@ -287,11 +287,11 @@ def monthly(step: "Step", prices: Prices) -> Monthly:
 
 
 def consumed_month(
-    per_s: Mapping[Direction, float], scenario: Scenario, billing: Billing, *, scale: float
+    per_s: Mapping[Direction, float], scenario: Scenario, prices: Prices, *, scale: float
 ) -> float:
     """On-demand dollars a month of units per second, at a scale, with writes in every Region."""
-    loaded_s = billing.loaded_s / scale
-    return billing.prices.on_demand.dollars(
+    loaded_s = MONTH_S / scale
+    return prices.on_demand.dollars(
         write_units=per_s[Direction.WRITE] * loaded_s * scenario.table.copies,
         read_units=per_s[Direction.READ] * loaded_s,
     )

@@ -4,7 +4,6 @@ Source of both billing modes: https://aws.amazon.com/dynamodb/pricing/ ; configs
 custom file, has the numbers and their date. A price missing from the list is None, never zero.
 """
 
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -18,7 +17,6 @@ from keyheat.words import Capacity, Direction
 DEFAULT = shipped("configs") / "prices.toml"
 MILLION: Final = 1_000_000
 HOUR_S: Final = 3600
-DAY_H: Final = 24.0
 MONTH_S: Final = 730 * HOUR_S
 """Length of a month in AWS price examples: https://aws.amazon.com/dynamodb/pricing/"""
 
@@ -107,19 +105,6 @@ class Prices(Part):
     def title(self) -> str:
         """The name of the list, to print with a price."""
         return f"list prices of {self.region}, {self.as_of:%Y-%m-%d}"
-
-
-@dataclass(frozen=True, slots=True)
-class Billing:
-    """A price list, and the hours a day with load."""
-
-    prices: Prices
-    hours_per_day: float = DAY_H
-
-    @property
-    def loaded_s(self) -> float:
-        """Seconds with load in a month."""
-        return MONTH_S * self.hours_per_day / DAY_H
 
 
 def load_prices(path: Path = DEFAULT) -> Prices:

@@ -245,12 +245,11 @@ class Foreseen(LenientPart):
 
 
 class MonthlyBill(Part):
-    """Dollars per month of the table with its indexes, if the demand lasts `hours_per_day`."""
+    """Dollars per month of the table with its indexes, if the demand goes on around the clock."""
 
     before_dollars_per_month: Quantity
     after_dollars_per_month: Quantity
     prices: str  # name of the price list
-    hours_per_day: Annotated[float, Field(gt=0, le=24)] = 24.0
     by_request: bool = False  # paid per accepted request, so fewer throttles cost more
 
 

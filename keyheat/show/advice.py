@@ -249,16 +249,11 @@ def _foreseen(advice: Recommendation) -> str:
     return sentence
 
 
-def how_long_a_day(bill: MonthlyBill) -> str:
-    """For how much of each day a bill has the load go on."""
-    return "around the clock" if bill.hours_per_day == 24 else f"for {bill.hours_per_day:g} hours a day"
-
-
 def _bill(bill: MonthlyBill | None) -> str:
     if bill is None:
         return ""
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
-    if_so = f"if the load goes on {how_long_a_day(bill)} ({bill.prices})"
+    if_so = f"if the load goes on around the clock ({bill.prices})"
     if before == after:
         return f"The bill for capacity stays at {before} a month, {if_so}."
     through = " (including requests that throttle today)" if bill.by_request else ""
@@ -342,7 +337,7 @@ def cost_fact(diagnosis: Diagnosis) -> Fact | None:
     before, after = a_month(bill.before_dollars_per_month), a_month(bill.after_dollars_per_month)
     value = f"{before} a month, as before" if before == after else f"{before} → {after} a month"
     more = ", including requests that throttle today" if bill.by_request else ""
-    beside = f"if the load goes on {how_long_a_day(bill)}{more}; {bill.prices}"
+    beside = f"if the load goes on around the clock{more}; {bill.prices}"
     once = "pre-warming is charged once on top, and cannot be lowered afterwards"
     warm = any(step.action == "pre_warm" for step in steps_to_cure(diagnosis))
     return answer(value=value, beside=(beside, once) if warm else (beside,))

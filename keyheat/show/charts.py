@@ -67,17 +67,10 @@ def colour_of(constraint: Constraint) -> str:
     return LIGHT["calm" if constraint == "none" else constraint]
 
 
-SHAPES: Final = ("", "/", "x", ".", "-", "+", "|", "\\")
-
-
-def pattern(constraint: Constraint, number: int = 0) -> dict[str, Any]:
-    """The pattern of a constraint, drawn in the ground's colour over the constraint's own.
-
-    `number` tells several series of one constraint in a chart apart, from 0.
-    """
-    rounds, shape = divmod(SHAPES.index(PATTERNS[constraint]) + number, len(SHAPES))
+def pattern(constraint: Constraint) -> dict[str, Any]:
+    """The pattern of a constraint, drawn in the ground's colour over the constraint's own."""
     return {
-        "shape": SHAPES[shape], "fillmode": "overlay", "fgcolor": LIGHT["card"], "size": 6 + 4 * rounds,
+        "shape": PATTERNS[constraint], "fillmode": "overlay", "fgcolor": LIGHT["card"], "size": 6,
         "solidity": 0.25,
     }  # fmt: skip
 

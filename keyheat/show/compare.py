@@ -107,18 +107,14 @@ def comparison_answer(runs: Sequence[ComparedRun], out_dir: Path) -> Answer:
     stated = [card for card in cards if card.remark]
     surprises = sum(card.surprise for card in stated)
     expected = "as their scenarios expect" if len(stated) > 1 else "as its scenario expects"
-    remark = f"{len(stated) - surprises} of {len(stated)} {expected}"
-    if silent := len(cards) - len(stated):
-        remark += f"; {silent} {'expects' if silent == 1 else 'expect'} nothing"
-    elif not surprises:
-        remark = f"all {expected}"
+    of_stated = f"{len(stated) - surprises} of {len(stated)}" if surprises else "all"
     return Answer(
         title=f"{some(len(runs), 'run')} side by side",
         label=f"{some(len(invalid), 'run')} not valid" if invalid else calm,
         tone=next(loud, max(tones, default="none")),
         sentence=sentence_of(runs),
         question=questions.pop() if len(questions) == 1 else "",
-        remark=remark if stated else "",
+        remark=f"{of_stated} {expected}" if stated else "",
         surprise=bool(surprises),
         warnings=tuple(warnings_of(runs)),
         parts=tuple(replace(card, question=card.question if len(questions) else "") for card in cards),
@@ -155,16 +151,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def warnings_of(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """Warn of invalid runs, and of different scales or targets."""
-    for compared in runs:
-        generator = compared.run.diagnosis.generator if compared.run else None
-        if not compared.valid:
-            why = "the load generator was the limit." if generator and generator.bound else (
-                compared.problem or "evidence is missing."
-            )  # fmt: skip
-            yield f"{compared.label}: the run says nothing about its table; {why}"
-        elif generator and generator.bound:
-            yield f"{compared.label}: {generator.shortfall}"
+    """Warn of different scales or targets."""
     read = [compared.run for compared in runs if compared.run is not None]
     if len({run.scale for run in read}) > 1:
         yield "The runs have different scales: their rates cannot be compared."

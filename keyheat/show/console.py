@@ -7,8 +7,7 @@ Nothing is coloured, and no bar moves, where there is no terminal or NO_COLOR is
 """
 
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -21,7 +20,6 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     SpinnerColumn,
-    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -135,8 +133,8 @@ class Bar:
     def __exit__(self, *_error: object) -> None:
         self._bar.stop()
 
-    def show(self, completed: float, words: str) -> None:
-        """Draw how much is done, of the total."""
+    def show(self, completed: float | None, words: str) -> None:
+        """Draw how much is done of the total, None: as much as before."""
         self._bar.update(self._task, completed=completed, description=words)
 
 
@@ -201,19 +199,6 @@ class Countdown(Bar):
             self._last = (what, left_s)
 
 
-class SecondsLeft(ProgressColumn):
-    """Seconds left until `until_s`, counted down on the given clock."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def render(self, task: Task) -> Text:
-        """Seconds until the task's `until_s`; empty without one."""
-        until_s = task.fields["until_s"]
-        return Text("" if until_s is None else f"{max(0.0, until_s - self._clock()):.0f} s")
-
-
 class LoadBar(Bar):
     """A progress bar over one load, with what was accepted and throttled in the last second.
 
@@ -222,35 +207,28 @@ class LoadBar(Bar):
     """
 
     def __init__(
-        self, name: str, duration_s: float, console: Console, clock: Callable[[], float] = time.time,
+        self, name: str, duration_s: float, console: Console,
         place: tuple[int, int] | None = None, beside: "LoadBar | None" = None,
     ) -> None:  # fmt: skip
         number = f"run {place[0]} of {place[1]}" if place is not None else ""
         super().__init__(
             console, PHASES["starting"], NAMED, TextColumn("{task.fields[number]}"), BarColumn(), WORDS,
-            SecondsLeft(clock), total=duration_s, line=f"{name}: {number}" if number else None,
-            beside=beside, name=name, number=number, until_s=None,
+            total=duration_s, line=f"{name}: {number}" if number else None,
+            beside=beside, name=name, number=number,
         )  # fmt: skip
-        self._name, self._clock, self._phase = name, clock, "starting"
+        self._name, self._phase = name, "starting"
 
     def load(self, now: LaunchProgress) -> None:
-        """Draw the state that the load reports."""
-        if now.phase != self._phase:
-            self._phase = now.phase
-            self._enter(PHASES.get(now.phase, now.phase), now.left_s)
+        """Draw the state that the load reports, and what it waits for."""
+        words = PHASES.get(now.phase, now.phase)
+        words += "" if now.left_s is None else f", about {now.left_s:.0f} s"
+        if now.phase not in (self._phase, "done") and not self._console.is_terminal:
+            self._console.print(f"{self._name}: {words}")
+        self._phase = now.phase
         for line in now.lines:
             self._console.print(line)
-        if now.phase != "loading":
-            return
-        words = f"{now.elapsed_s:3.0f} s  {whole(now.accepted_per_s):>6}/s accepted"
-        words += f"  {whole(now.throttled_per_s):>6}/s throttled"
-        words += f"  {whole(now.errors_per_s)}/s failed" if now.errors_per_s else ""
-        self.show(now.elapsed_s, words)
-
-    def _enter(self, words: str, left_s: float | None) -> None:
-        """Show a new phase, with a countdown if it waits for a minute boundary."""
-        until_s = None if left_s is None else self._clock() + left_s
-        self._bar.update(self._task, description=words, until_s=until_s)
-        if not self._console.is_terminal and self._phase != "done":
-            at_most = "" if left_s is None else f", about {left_s:.0f} s"
-            self._console.print(f"{self._name}: {words}{at_most}")
+        if now.phase == "loading":
+            words = f"{now.elapsed_s:3.0f} s  {whole(now.accepted_per_s):>6}/s accepted"
+            words += f"  {whole(now.throttled_per_s):>6}/s throttled"
+            words += f"  {whole(now.errors_per_s)}/s failed" if now.errors_per_s else ""
+        self.show(now.elapsed_s if now.phase == "loading" else None, words)

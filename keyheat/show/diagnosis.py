@@ -220,7 +220,7 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     if names_them or unknown or (evidence.contributors is None and not (off or unread)):
         return
     lacks = "was not read" if unread else "does not count accesses" if counted else "is off"
-    prices = diagnosed.billing.prices.contributor_insights
+    prices = diagnosed.prices.contributor_insights
     price = (
         f"{a_month(prices.rule_per_month)} a month for each rule, {a_month(prices.events_per_million)} for a "
         f"million {'requests' if needs_accesses(resource) else 'throttled requests'}"

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import starmap
 from statistics import median
 from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.fix import Kind, Proof, Tried
+from keyheat.analysis.advice.demand import Limit
+from keyheat.analysis.advice.fix import Kind, Proof, Tried, proof_of
 from keyheat.analysis.advice.search import NEAR_RATIO
 from keyheat.analysis.verdict import groups
 from keyheat.numbers import (
@@ -26,7 +27,7 @@ from keyheat.numbers import (
 from keyheat.runfiles import REPORT
 from keyheat.runs.formats import Label
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.variants import FieldChange
+from keyheat.scenario.variants import FieldChange, changes
 from keyheat.show.answer import Answer, Figure, Table, Tone
 from keyheat.show.charts import LIGHT, coarser, compact, figure, width_for
 from keyheat.show.run import throttled_words
@@ -45,22 +46,31 @@ TONES: Final[Mapping[Kind, Tone]] = {"fixed": "none", "not_shown": "invalid", "i
 """The others have the colour of the limit that throttles."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Fix:
     """A fix that was tried."""
 
     scenario: Scenario  # as it was
     remedy: Applied
-    changes: tuple[FieldChange, ...]
-    proof: Proof
     target: str
+    limit: Limit  # that was to be fixed
+    before: tuple[Tried, ...]
+    after: tuple[Tried, ...]
     once_dollars: float | None = None
     incident: tuple[Label, ...] = ()  # of a table that others load, and whose demand was replayed
     now_dollars_per_month: float | None = None  # of that table as it is described by now
 
+    @cached_property
+    def proof(self) -> Proof:
+        return proof_of(self.limit, self.before, self.after)
+
+    @property
+    def changes(self) -> tuple[FieldChange, ...]:
+        return changes(self.scenario, self.remedy.scenario)
+
     @property
     def sides(self) -> tuple[tuple[Tried, ...], tuple[Tried, ...]]:
-        return self.proof.before, self.proof.after
+        return self.before, self.after
 
 
 def fix_answer(fix: Fix) -> Answer:
@@ -79,9 +89,9 @@ def fix_answer(fix: Fix) -> Answer:
     return Answer(
         title=fix.scenario.name,
         label=LABELS[proof.kind],
-        tone=TONES.get(proof.kind, (proof.now or proof.limit)[0]),
+        tone=TONES.get(proof.kind, (proof.now or fix.limit)[0]),
         sentence=" ".join(filter(None, (sentence_of(fix), _unlike_observed(fix), *_not_replayed(fix)))),
-        context=f"{target_words(fix.target)}, {some(len(proof.before), 'run')} of each side",
+        context=f"{target_words(fix.target)}, {some(len(fix.before), 'run')} of each side",
         tables=tuple(tables),
         notes=tuple(dict.fromkeys(warnings_of(fix))),
         commands=commands,
@@ -105,14 +115,14 @@ def _data(fix: Fix, measures: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     proof = fix.proof
     was, now = (
         limit and dict(zip(("constraint", "resource", "direction"), limit, strict=True))
-        for limit in (proof.limit, proof.now)
+        for limit in (fix.limit, proof.now)
     )
     return {
         "verdict": proof.kind, "scenario": fix.scenario.name, "target": fix.target,
         "recommendation": " + ".join(fix.remedy.actions), "tried": fix.remedy.says,
         "limit": was, "now": now, "on_burst": proof.on_burst,
         "changes": fix.changes, "measures": measures,
-        "before": [_run(run) for run in proof.before], "after": [_run(run) for run in proof.after],
+        "before": [_run(run) for run in fix.before], "after": [_run(run) for run in fix.after],
     }  # fmt: skip
 
 
@@ -137,9 +147,9 @@ def sentence_of(fix: Fix) -> str:
     """The verdict with its numbers."""
     proof = fix.proof
     if proof.kind == "invalid":
-        which = ", ".join(folder.name for folder in proof.invalid) or "a run"
+        which = ", ".join(run.folder.name for side in fix.sides for run in side if not run.valid) or "a run"
         return f"Nothing is proved: {which} is invalid."
-    limit = limit_words(*proof.limit)
+    limit = limit_words(*fix.limit)
     counts = " → ".join(whole(median([run.throttles for run in side])) for side in fix.sides)
     if proof.kind == "not_shown":
         return f"Nothing is proved: rerun unchanged, {limit} hardly throttles ({counts})."
@@ -159,7 +169,7 @@ def sentence_of(fix: Fix) -> str:
 
 def _unlike_observed(fix: Fix) -> str:
     """That the replay throttles far less or more than the table did, so its fix may not be the table's."""
-    replayed = median([run.throttles for run in fix.proof.before]) if fix.proof.before else 0.0
+    replayed = median([run.throttles for run in fix.before]) if fix.before else 0.0
     observed = sum(label.throttles for label in fix.incident)
     if replayed < NEAR_RATIO * observed:
         return f"The replay shows only {whole(replayed)} of the {whole(observed)} observed throttles."
@@ -170,7 +180,7 @@ def _unlike_observed(fix: Fix) -> str:
 
 def _not_replayed(fix: Fix) -> Iterator[str]:
     """The limits of an incident that throttle nothing in its replay."""
-    replayed = {group.limit for run in fix.proof.before for group in groups(run.diagnosis.labels)}
+    replayed = {group.limit for run in fix.before for group in groups(run.diagnosis.labels)}
     for group in groups(fix.incident):
         if group.limit not in replayed and group.constraint != "undetermined":
             count = whole(group.throttles)
@@ -179,7 +189,7 @@ def _not_replayed(fix: Fix) -> Iterator[str]:
 
 def _accepted(fix: Fix) -> str:
     """Accepted units of the throttled direction, before and after."""
-    direction = fix.proof.limit[2]
+    direction = fix.limit[2]
     sides = (_values(side, lambda run: run.traffic[direction].units_per_s) for side in fix.sides)
     rates = (rate(median(values) if values else None, UNITS[direction]) for values in sides)
     return f"{' → '.join(rates)} accepted{_with_indexes(fix)}"
@@ -246,18 +256,18 @@ def warnings_of(fix: Fix) -> Iterator[str]:
     yield from (f"Not tried: {skipped}" for skipped in fix.remedy.not_tried)
     yield from fix.remedy.notes
     before, after = (_values(side, lambda run: run.traffic[WRITE].attempts_per_s) for side in fix.sides)
-    if fix.proof.limit[2] == "write" and before and after:
+    if fix.limit[2] == "write" and before and after:
         first, then = median(before), median(after)
         if first and abs(then / first - 1) > OTHER_DEMAND:
             yield f"The demand differs: {measured(first)} and {measured(then)} writes/s."
     if any(change.path.startswith("table.warm") for change in fix.changes):
         price = f"costs {dollars(fix.once_dollars)} once" if fix.once_dollars else "is charged once"
         yield f"Pre-warming {price}, and cannot be lowered afterwards."
-    before_dollars = [run.dollars_per_month for run in fix.proof.before[:1]]
+    before_dollars = [run.dollars_per_month for run in fix.before[:1]]
     if fix.now_dollars_per_month and fix.now_dollars_per_month not in before_dollars:
         now = a_month(fix.now_dollars_per_month)
         yield f"The table was changed since: as it is described by now it costs {now} a month."
-    scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
+    scale = fix.before[0].manifest.scale if fix.before else 1.0
     if scale != 1:
         yield f"Every rate limit is at scale {scale:g}; capacities and dollars are those of scale 1."
 

@@ -291,27 +291,8 @@ def key_figure(run: ReportRun, direction: Direction, ceiling_per_s: float) -> Fi
 
 
 def throttled_key_table(run: ReportRun) -> Table | None:
-    """The keys that were throttled most, by our record, else by Contributor Insights; None: unknown."""
-    if run.keys is None:
-        return _throttled_by_insights(run)
-    uses = [
-        (side, use) for side, heaviest in run.keys.by_throttles.items() for use in heaviest if use.throttles
-    ]
-    uses.sort(key=lambda pair: (-pair[1].throttles, pair[1].key))
-    rows = tuple(
-        {
-            "key": shortened(key_name(use.key, use.shown), 80), "direction": str(side),
-            "throttles": whole(use.throttles), f"{DEMAND}, units": measured(use.units),
-            "units consumed": measured(use.consumed_units),
-        }
-        for side, use in uses
-    )  # fmt: skip
-    return Table(title="Most throttled keys over the whole run", rows=rows, folded=True) if rows else None
-
-
-def _throttled_by_insights(run: ReportRun) -> Table | None:
-    """Keys named by Contributor Insights, for the table and its indexes."""
-    rules = (run.evidence.contributors or ()) if run.evidence is not None else ()
+    """The keys that were throttled most, by Contributor Insights; None: unknown, or our record has them."""
+    rules = (run.evidence.contributors or ()) if run.evidence is not None and run.keys is None else ()
     rows = tuple(
         {
             "key": shortened(key_name(key.key, key.shown), 80), "resource": whose(label_of(rule.index)),

@@ -1,6 +1,5 @@
 """The report of one run: its answer with charts and numbers, as a page."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +11,6 @@ import pandas as pd
 
 from keyheat.analysis.facts import Facts, ceiling_of, consumed_of, facts_of
 from keyheat.analysis.report import ReportRun, read_run
-from keyheat.analysis.rules import RULES
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.model.resources import partition_ceiling
 from keyheat.numbers import NOTHING, percent, saying, some, whole
@@ -91,18 +89,22 @@ def _with_charts(
     drawn = [*_capacity(run, facts, rates)]
     if not run.alone:  # else others sent the load: nothing is known of its keys, latencies and generator
         counted = counts_of(run.manifest.counted) if run.manifest else None
-        latency, sent = [latency_figure(run.latency or {})], [generator_figure(run)]
-        lines = (
-            *([] if any(sent) else filter(None, [generator_words(run)])),
-            *run.diagnosis.generator.checks,
-        )
+        latency = [latency_figure(run.latency or {})]
         drawn += [
             _keys(run, facts), _partitions(run, facts), *filter(None, [counted]),
             _section("latency", "Latency", "Latency", latency),
-            _section("generator", "The load generator", "Generator", sent, lines, [failure_table(run)]),
+            *([] if run.simulated else [_generator(run)]),
         ]  # fmt: skip
     drawn.append(_section("numbers", "The numbers", "Numbers", tables=_numbers(run)))
     yield from (section for section in drawn if section.figures or section.lines or section.tables)
+
+
+def _generator(run: ReportRun) -> Section:
+    """What was sent against the demand, and what failed; a simulation sends what was asked for."""
+    sent = generator_figure(run)
+    lines = (*([] if sent else filter(None, [generator_words(run)])), *run.diagnosis.generator.checks)
+    title = "The load generator"
+    return _section("generator", title, "Generator", [sent], lines, [failure_table(run)])
 
 
 def _section(
@@ -212,8 +214,8 @@ def _unit_worth(run: ReportRun, partitions: pd.DataFrame, resource: Resource) ->
 
 
 def _numbers(run: ReportRun) -> Iterator[Table]:
-    """Rules, throttles by reason and by key; scenario, table and versions as names and values."""
-    yield from filter(None, (rule_table(run), reason_table(run), throttled_key_table(run)))
+    """Throttles by reason and by key; scenario, table and versions as names and values."""
+    yield from filter(None, (reason_table(run), throttled_key_table(run)))
     stated: dict[str, Any] = {"table": run.table.model_dump(mode="json")} if run.table is not None else {}
     if (manifest := run.manifest) is not None:
         stated |= {"run": {name: getattr(manifest, name) for name in SHOWN}, "scenario": manifest.scenario}
@@ -233,23 +235,6 @@ def flat(content: Any, before: str = "") -> dict[str, Any]:
     else:
         return {before: content}
     return {name: value for path, inner in pairs for name, value in flat(inner, path).items()}
-
-
-def rule_table(run: ReportRun) -> Table | None:
-    """The rules that decided the labels, and what each means; None without labels."""
-    throttles: Counter[str] = Counter()
-    for label in run.diagnosis.labels:
-        if label.rule is not None:
-            throttles[label.rule] += label.throttles
-    rows = tuple(
-        {
-            "rule": shortened(rule, 60),
-            "it means": RULES[rule].meaning.replace("`", "") if rule in RULES else NOTHING,
-            "throttles": whole(count),
-        }
-        for rule, count in throttles.most_common()
-    )
-    return Table(title="The rules that decided", rows=rows, folded=True) if rows else None
 
 
 def reason_table(run: ReportRun) -> Table | None:

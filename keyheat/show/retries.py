@@ -6,7 +6,7 @@ from typing import Final
 from keyheat.model.retries import QUOTA_TOKENS
 from keyheat.numbers import NOTHING, measured, milliseconds, percent, rate, some, span, whole
 from keyheat.scenario.scenario import Scenario
-from keyheat.show.answer import Answer, Figure, Table
+from keyheat.show.answer import Answer, Table
 from keyheat.simulator.requests import SERVICE_S
 from keyheat.simulator.retrying import (
     LONGEST_TAIL_S,
@@ -26,19 +26,7 @@ NUMBERS: Final = (
 )  # fmt: skip
 
 
-FATES: Final = (
-    ("accepted", "accent", "card", ""),
-    (GIVEN_UP, "failed", "card", ""),
-    (CONFLICT, "card", "ink", "/"),
-    ("still waiting", "calm", "ink", "."),
-)
-"""What can become of a request: its name, the colours of its bar and of the number inside, its pattern."""
-LEGIBLE: Final = 0.1  # part of all requests from which on there is room for a number in its bar
-
-
-def retries_answer(
-    scenario: Scenario, runs: Runs, clients: int, assumed: tuple[str, ...] = (), *, drawn: bool = False
-) -> Answer:
+def retries_answer(scenario: Scenario, runs: Runs, clients: int, assumed: tuple[str, ...] = ()) -> Answer:
     """Compare retry policies under one demand; the first policy never retries."""
     none, usual, load_s = runs[0], usual_of(runs), runs[0].load_s
     demand = rate(runs[0].requests / load_s, "requests")
@@ -49,7 +37,6 @@ def retries_answer(
         sentence=sentence_of(runs),
         context=f"simulated · {some(clients, 'client')} · {span(load_s)} of {demand}",
         tables=(Table(title="Policy by policy", rows=tuple(_rows(runs))),),
-        figures=(retry_figure(runs),) if drawn else (),
         notes=(*assumed, *found_in(runs), *_worked_out(scenario, clients)),
         data={
             "question": "retries", "scenario": scenario.name, "clients": clients,
@@ -136,41 +123,8 @@ def _rows(runs: Runs) -> Iterator[dict[str, str]]:
         }
 
 
-def retry_figure(runs: Runs) -> Figure:
-    """Outcomes of the requests under each policy."""
-    import plotly.graph_objects as go
-
-    from keyheat.show.charts import LIGHT, compact, figure, named_rows, safe
-
-    names = [run.policy.name for run in runs]
-    places, notes, rows = named_rows(names)
-    traces = []
-    counts = zip(*((run.accepted, run.given_up, run.conflicts, run.waiting) for run in runs), strict=True)
-    for (name, role, ink, pattern), of_runs in zip(FATES, counts, strict=True):
-        if not any(of_runs):
-            continue
-        shares = [count / run.requests for count, run in zip(of_runs, runs, strict=True)]
-        strokes = {"shape": pattern, "fillmode": "overlay", "fgcolor": LIGHT["muted"], "size": 6}
-        bars = go.Bar(
-            name=name, x=compact([share * 100 for share in shares]), y=places, orientation="h",
-            marker={"color": LIGHT[role], "line": {"color": LIGHT["muted"], "width": 1}, "pattern": strokes},
-            text=[percent(share) if share >= LEGIBLE else "" for share in shares], textposition="inside",
-            insidetextanchor="middle", textangle=0, textfont={"color": LIGHT[ink], "size": 11},
-            customdata=[f"{safe(of)}: {percent(each)}" for of, each in zip(names, shares, strict=True)],
-            hovertemplate=f"%{{customdata}} {name}<extra></extra>",
-        )  # fmt: skip
-        traces.append(bars)
-    chart = figure(
-        traces, 96 + 46 * len(runs), barmode="stack", bargap=0.5, annotations=notes, yaxis=rows,
-        xaxis={"range": [0, 100], "title": {"text": "% of the requests"}},
-    )  # fmt: skip
-    lost = "; ".join(f"{run.policy.name}: {percent(run.lost / run.requests)}" for run in runs if run.lost)
-    summary = f"Given up or still waiting: {lost or 'none'}."
-    return Figure(title="What becomes of the requests", summary=summary, figure=chart)
-
-
 def found_in(runs: Runs) -> Iterator[str]:
-    """Note policies whose retries sustain throttling, and delays of the adaptive mode."""
+    """Note policies whose retries sustain throttling."""
     none, *others = runs
     for run in others:
         if feeds_on_itself(run, none):
@@ -178,11 +132,6 @@ def found_in(runs: Runs) -> Iterator[str]:
                 f"{run.policy.name}: throttling goes on for {span(recovery_s(run, none))} longer than the "
                 f"demand alone would cause; {some(run.attempts - run.requests, 'retry', 'retries')} sustain "
                 "it."
-            )
-        if run.policy.limits_rate and none.calm_from_s:
-            yield (
-                f"{run.policy.name} holds requests back: accepted ones take {duration(run.within_s(0.5))} at "
-                f"{P50} and {duration(run.within_s(0.99))} at {P99}."
             )
 
 

@@ -1,6 +1,5 @@
 """The tables of one or several Regions that throttled, as an answer with a part for each."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -8,16 +7,14 @@ from typing import Final
 from keyheat.analysis.elsewhere import has_errors, throttled_elsewhere
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of
 from keyheat.evidence.survey import Survey
-from keyheat.numbers import some, whole
+from keyheat.numbers import some
 from keyheat.runs.formats import Window
-from keyheat.show.answer import Answer, Figure, Table
-from keyheat.show.charts import LIGHT, colour_of, figure, iso, pattern, safe, time_axis
+from keyheat.show.answer import Answer
 from keyheat.show.diagnosis import context_of, in_brief
 from keyheat.show.run import NOT_YET
-from keyheat.words import BROKEN, DONE, INVALID, Constraint
+from keyheat.words import BROKEN, DONE, INVALID
 
 MOST_NAMED: Final = 10
-MOST_DRAWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +29,6 @@ class SurveyedRegion:
     def troubled(self) -> tuple[tuple[DiagnosedTable, str], ...]:
         """Those of which the close look says so, too."""
         return tuple(pair for pair in self.diagnosed if exit_code_of(pair[0].run) != DONE)
-
-    def constraint_of(self, table: str) -> Constraint:
-        """The limit that throttled a table, if the close look knows."""
-        verdicts = (each.run.diagnosis.verdict for each, _link in self.diagnosed if each.table.name == table)
-        return next((verdict.constraint for verdict in verdicts), "undetermined")
 
 
 def survey_exit_code(regions: Sequence[SurveyedRegion], missing: Sequence[str] = ()) -> int:
@@ -73,7 +65,6 @@ def survey_answer(
         sentence=f"{sentence} {NOT_YET}" if up_to_now and not parts else sentence,
         tone=parts[0].tone if parts else "none" if code == DONE else "invalid",
         context=context_of(names, window, up_to_now=up_to_now),
-        figures=tuple(_figures(regions, window)),
         notes=(*_calm(regions), *missing, *(line for region in regions for line in region.survey.missing)),
         parts=parts,
         data={"exit_code": code, "tables": total, "throttled": throttled, "failed": failed},
@@ -119,38 +110,3 @@ def _calm(regions: Sequence[SurveyedRegion]) -> Iterator[str]:
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
     return f"{', '.join(names[:MOST_NAMED])}{more}"
-
-
-def _figures(regions: Sequence[SurveyedRegion], window: Window) -> Iterator[Figure]:
-    """Throttle events of each table over the window."""
-    every = [(region, table) for region in regions for table in region.survey.troubled if table.total]
-    pairs = every[:MOST_DRAWN]
-    if not pairs:
-        return
-    import plotly.graph_objects as go
-
-    start_s, end_s = window.start.timestamp(), window.end.timestamp()
-    traces, drawn = [], Counter[Constraint]()
-    for region, table in pairs:
-        constraint, throttles = region.constraint_of(table.name), dict(sorted(table.throttles.items()))
-        look = {
-            "color": colour_of(constraint), "pattern": pattern(constraint, drawn[constraint]),
-            "line": {"color": LIGHT["card"], "width": 1},
-        }  # fmt: skip
-        bars = go.Bar(
-            x=[iso(at.timestamp()) for at in throttles], y=list(throttles.values()), marker=look,
-            width=region.survey.period_s * 1000, offset=0, name=safe(table.name, 40),
-            hovertemplate=f"%{{x}}<br>%{{y:,}} throttle events of {safe(table.name)}<extra></extra>",
-        )  # fmt: skip
-        traces.append(bars)
-        drawn[constraint] += 1
-    yield Figure(
-        title="Throttle events by table",
-        summary=f"{whole(sum(table.total for _region, table in pairs))} throttle events, each table in the "
-        "colour of its limit, with its own pattern.",
-        figure=figure(traces, 290, barmode="stack", xaxis=time_axis(start_s, end_s)),
-        table=Table(
-            title="Throttle events by table",
-            rows=tuple({"Region": r.region, "table": t.name, "events": whole(t.total)} for r, t in pairs),
-        ),
-    )

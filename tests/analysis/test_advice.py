@@ -49,7 +49,6 @@ AT_CEILING = {"constraint": "undetermined", "rule": "undetermined-at-ceiling", "
 LATE = {"constraint": "table", "rule": "auto-scaling-late", "limit": 100}
 RETRIES = {"heat": hot(1_800), "retries": True}
 GIVES_UP = {**RETRIES, "given_up": 0.4}
-SCANS = {"scans_per_s": 2.0, "scan_share": 0.57}
 CASES: dict[str, dict[str, Any]] = {
     "a key below a partition's ceiling": {"heat": hot(700)},
     "a key of 2,000": {"heat": hot(2_000)},
@@ -84,11 +83,6 @@ CASES: dict[str, dict[str, Any]] = {
     "auto scaling is known to be on": {"constraint": "table", "scaled_most": 9_000, "limit": 100},
     "auto scaling may go no higher": {"constraint": "table", "scaled_most": 400, "limit": 400},
     "the table was scaled down": {**LATE, "rule": "table-scaled-down"},
-    "scans can be most of the reads": {**READS, **SCANS, **of_table(450, 400)},
-    "scans at a maximum": {**READS, **SCANS, "constraint": "max_on_demand", "limit": 400},
-    "a scan now and then": {
-        **READS, "constraint": "max_on_demand", "limit": 400, "scans_per_s": 0.5, "scan_share": 0.03
-    },
     "at the maximum": {"constraint": "max_on_demand"},
     "a maximum that was raised enough": {
         "constraint": "max_on_demand", "limit": 400, "has_now": 3_000, "is_over": True

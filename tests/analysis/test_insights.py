@@ -366,20 +366,6 @@ def test_a_demand_that_filled_a_part_of_a_minute_is_that_of_the_part() -> None:
     assert raised.foreseen.throttle_share_after == 0
 
 
-def test_scans_of_the_minutes_after_a_burst_are_not_hidden_by_the_burst() -> None:
-    table = TableFacts(name="orders", billing_mode="PROVISIONED", provisioned=Capacity(160, 160))
-    throttled = (0.0, 20.0, 30.0, 30.0)
-    seen = evidence(
-        ConsumedReadCapacityUnits=(0.0, 50_000.0, 9_600.0, 9_600.0),
-        ReadThrottleEvents=throttled, ReadProvisionedThroughputThrottleEvents=throttled,
-    )  # fmt: skip
-    scans = of_minutes(metrics.LATENCY, 0.0, 400.0, 75.0, 75.0, operation="Scan", statistic="SampleCount")
-    seen = with_more(seen, scans, *accepted(READ), table=table)
-    advised = {advice.action: advice for advice in diagnosed(seen).recommendations}
-    assert list(advised)[:2] == ["raise_capacity", "slow_scans"]
-    assert "Accepted: 183 Scans a minute" in advised["slow_scans"].why
-
-
 def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands() -> None:
     """Ten minutes of a table of 15 WCU/s; most are half idle, as those are in which an incident begins."""
     shares = [1 / (1 + n % 3) for n in range(10)]

@@ -9,7 +9,7 @@ import pytest
 from keyheat.analysis.advice.demand import Limit
 from keyheat.analysis.advice.fix import HARDLY, Tried, month_of, once_dollars, proof_of
 from keyheat.analysis.run_result import RunTraffic
-from keyheat.plan.prices import Billing, WarmPrices, load_prices
+from keyheat.plan.prices import WarmPrices, load_prices
 from keyheat.words import READ, WRITE, Direction
 from tests.make import START, a_diagnosis, a_manifest, a_shipped
 
@@ -78,19 +78,15 @@ def test_what_lives_on_burst_is_not_fixed() -> None:
 
 def test_a_month_is_what_is_provisioned_or_what_was_consumed() -> None:
     prices = load_prices()
-    billing = Billing(prices)
     of = written(units_per_s=100.0)
-    fixed = month_of(a_shipped("hotkey"), of, 1.0, billing)
+    fixed = month_of(a_shipped("hotkey"), of, 1.0, prices)
     hour = 4_000 * prices.provisioned.write_per_hour + 500 * prices.provisioned.read_per_hour
     assert fixed == pytest.approx(730 * hour)
     by_request = a_shipped("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
-    found = month_of(by_request, of, 0.1, billing)
+    found = month_of(by_request, of, 0.1, prices)
     assert found == pytest.approx(1_000 * 730 * 3_600 / 1e6 * prices.on_demand.write_per_million)
-    two_hours = month_of(by_request, of, 0.1, Billing(prices, hours_per_day=2.0))
-    assert two_hours == pytest.approx(found / 12)
-    assert month_of(a_shipped("hotkey"), of, 1.0, Billing(prices, 2.0)) == fixed, "paid all day"
-    assert month_of(a_shipped("scale-down"), of, 1.0, billing) is None
-    assert month_of(a_shipped("auto-scaling-late"), of, 1.0, billing) is None
+    assert month_of(a_shipped("scale-down"), of, 1.0, prices) is None
+    assert month_of(a_shipped("auto-scaling-late"), of, 1.0, prices) is None
 
 
 @pytest.mark.parametrize(
@@ -122,8 +118,8 @@ def test_a_month_of_a_replayed_incident_is_that_of_its_busier_half() -> None:
     seconds = seconds.assign(units=[10.0] * 300 + [100.0] * 300, whole=True)
     of = {WRITE: RunTraffic(seconds, slice(0, 599)), READ: traffic()}
     by_request = a_shipped("too-small", 'table.billing_mode="PAY_PER_REQUEST"', "table.provisioned=")
-    billing = Billing(load_prices())
-    replayed = month_of(by_request, of, 1.0, billing, replayed=True)
-    steady = month_of(by_request, written(units_per_s=100.0), 1.0, billing)
+    prices = load_prices()
+    replayed = month_of(by_request, of, 1.0, prices, replayed=True)
+    steady = month_of(by_request, written(units_per_s=100.0), 1.0, prices)
     assert replayed == pytest.approx(steady)
-    assert month_of(by_request, of, 1.0, billing) == pytest.approx(0.55 * steady)
+    assert month_of(by_request, of, 1.0, prices) == pytest.approx(0.55 * steady)

@@ -6,18 +6,16 @@ Tests of what a replay shows are in `tests/cases/test_tried_cures.py`.
 import os
 import shutil
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keyheat.analysis.advice.demand import Scheduled, on_burst
 from keyheat.analysis.advice.rerun import Rerun, rerun_of
 from keyheat.analysis.advice.search import cured
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.timeline import timeline
-from keyheat.plan.prices import Billing, load_prices
+from keyheat.plan.prices import load_prices
 from keyheat.runs.formats import HotKey
 from keyheat.scenario.scenario import Scenario
 from keyheat.shipped import shipped
@@ -28,7 +26,7 @@ from keyheat.words import READ, WRITE, Direction
 from tests.analysis.conftest import advice_case, diagnosed
 from tests.make import START, a_scenario, an_evidence
 
-BILLING = Billing(load_prices())
+BILLING = load_prices()
 
 
 def scenario(**changes: Any) -> Scenario:
@@ -40,7 +38,7 @@ def scenario(**changes: Any) -> Scenario:
 
 
 def rerun(of: Scenario) -> Rerun:
-    return Rerun(scenario=of, measured=None, billing=BILLING, target_utilisation=0.7)
+    return Rerun(scenario=of, measured=None, prices=BILLING, target_utilisation=0.7)
 
 
 def divided(one: Rerun, count: int, direction: Direction = WRITE) -> Rerun:
@@ -117,31 +115,7 @@ def test_an_absurd_demand_is_not_repeated(attempts: int, is_repeated: bool) -> N
     evidence = an_evidence(minutes=1, table=small, seconds=[row | {"throttled": attempts}])
     labels = diagnosed(evidence).labels
     found = rerun_of(
-        evidence, timeline(evidence), labels[0], client=None, scenario=None, heats=(), billing=BILLING,
+        evidence, timeline(evidence), labels[0], client=None, scenario=None, heats=(), prices=BILLING,
         target_utilisation=0.7,
     )  # fmt: skip
     assert (found is not None) == is_repeated
-
-
-HAS = {"read": 100, "write": 3_000}
-INDEX = {"name": "by-depot", "partition_key": "depot", "provisioned": HAS}
-
-
-@pytest.mark.parametrize(
-    ("hottest_per_s", "key_per_s", "buffer_full_s", "is_exceeded"),
-    [
-        (1_080, 925, 222.0, True),  # keys that share a partition fill its buffer
-        (1_080, 925, None, False),  # they are parted before it is full
-        (1_200, 1_150, None, True),  # one key is never parted
-    ],
-)
-def test_a_partition_of_an_index_is_exceeded_while_its_buffer_fills(
-    hottest_per_s: float, key_per_s: float, buffer_full_s: float | None, is_exceeded: bool
-) -> None:
-    needs = Scheduled(
-        per_s=1_600, by_second=[1_600.0], partition_per_s=1_000, partitions=3,
-        hottest_per_s=hottest_per_s, key_per_s=key_per_s, buffer_full_s=buffer_full_s,
-    )  # fmt: skip
-    table = {"name": "scans", "provisioned": HAS, "indexes": [INDEX]}
-    carried = on_burst(a_scenario(table=table), {("by-depot", WRITE): needs})
-    assert carried == ({("partition", "by-depot", WRITE): buffer_full_s or inf} if is_exceeded else {})

@@ -5,7 +5,7 @@ from datetime import timedelta
 from keyheat.analysis.table_diagnosis import diagnosed_alone
 from keyheat.evidence.survey import Survey, SurveyedTable
 from keyheat.evidence.table import facts_during
-from keyheat.plan.prices import Billing, load_prices
+from keyheat.plan.prices import load_prices
 from keyheat.runs.formats import Evidence, ThrottleCount, Window
 from keyheat.runs.table_facts import TableFacts
 from keyheat.show.answer import Answer
@@ -14,7 +14,7 @@ from keyheat.show.survey import SurveyedRegion, survey_answer
 from keyheat.words import WRITE
 from tests.make import START, an_evidence, consumed, throttle_events
 
-BILLING = Billing(load_prices())
+BILLING = load_prices()
 WINDOW = Window(start=START, end=START + timedelta(minutes=11))
 NOT_YET = "CloudWatch publishes a minute after it ends: ask again in 2 minutes"
 
@@ -55,13 +55,6 @@ def test_keys_of_a_table_that_refused_nothing_are_not_sold() -> None:
     assert "does not say that the table refused them" in of_table(of_client).sentence
     assert "key" not in [fact.id for fact in of_table(of_client).facts]
     assert "key" in [fact.id for fact in of_table(minutes(3)).facts]
-
-
-def test_tables_of_one_limit_have_looks_of_their_own() -> None:
-    answer = of_region(*(SurveyedTable(f"orders-{n}", throttles={START: 9.0}) for n in range(12)))
-    looks = {(bar.marker.color, bar.marker.pattern.shape, bar.marker.pattern.size)
-             for bar in answer.figures[0].figure.data}  # fmt: skip
-    assert len(looks) == 12
 
 
 def test_a_table_created_after_the_window_is_the_first_thing_that_is_said() -> None:

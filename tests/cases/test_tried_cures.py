@@ -16,7 +16,7 @@ from keyheat.analysis.table_diagnosis import diagnosed_alone, replayed_table
 from keyheat.analysis.timeline import timeline
 from keyheat.evidence.simulated import evidence_of
 from keyheat.model.behaviour import DEFAULT
-from keyheat.plan.prices import Billing, load_prices
+from keyheat.plan.prices import load_prices
 from keyheat.runs.formats import Diagnosis, Evidence, Recommendation, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of, cures_elsewhere, now_of, other_cures, outlook, simulated_words
@@ -248,7 +248,7 @@ def test_a_higher_minimum_is_no_command_while_auto_scaling_is_not_known() -> Non
         a_series("WriteProvisionedThroughputThrottleEvents", *throttles), minutes=15,
         table={"provisioned": {"read": 5, "write": 800}},
     )  # fmt: skip
-    answer = diagnosis_answer(diagnosed_alone(found, "eu-central-1", Billing(load_prices())))
+    answer = diagnosis_answer(diagnosed_alone(found, "eu-central-1", load_prices()))
     (for_good,) = (fact for fact in answer.facts if fact.name == "For good")
     assert for_good.value.startswith("Keep a higher minimum capacity")
     assert for_good.command.startswith("aws application-autoscaling describe-scalable-targets")
@@ -269,7 +269,7 @@ def test_partitions_that_are_all_full_are_replayed_without_a_hot_key_and_pre_war
     assert (remedy_of(start, None).scenario.table.warm.write, start.scenario.keys.kind) == (7_858, "uniform")
     assert replayed_table(tmp_path).traffic.hot_share is None
     words = "pre-warming is charged once on top, and cannot be lowered afterwards"
-    assert words in str(diagnosis_answer(diagnosed_alone(seen, None, Billing(load_prices()))))
+    assert words in str(diagnosis_answer(diagnosed_alone(seen, None, load_prices())))
 
 
 def test_conflicts_of_a_table_that_nothing_throttles_are_told() -> None:
@@ -278,7 +278,7 @@ def test_conflicts_of_a_table_that_nothing_throttles_are_told() -> None:
         a_series("TransactionConflict", *[1_000] * 5),
         table={"provisioned": {"read": 100, "write": 900}},
     )  # fmt: skip
-    answer = diagnosis_answer(diagnosed_alone(seen, "eu-central-1", Billing(load_prices())))
+    answer = diagnosis_answer(diagnosed_alone(seen, "eu-central-1", load_prices()))
     assert any(note.startswith("5,000 transaction conflicts: ") for note in answer.notes)
 
 
@@ -287,5 +287,5 @@ def test_an_index_that_cloudwatch_was_not_asked_about_is_named() -> None:
         consumed(*[400] * 5), provisioned(3_000), throttle_events(*[18_000] * 5), indexes=1,
         table={"provisioned": {"read": 100, "write": 3_000}},
     )  # fmt: skip
-    answer = diagnosis_answer(diagnosed_alone(seen, "eu-central-1", Billing(load_prices())))
+    answer = diagnosis_answer(diagnosed_alone(seen, "eu-central-1", load_prices()))
     assert "Writes of index by_0: not collected." in answer.notes

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from keyheat.analysis.advice.actions import Applied
-from keyheat.analysis.advice.fix import proof_of, tried
+from keyheat.analysis.advice.fix import tried
 from keyheat.model.resources import Cause
 from keyheat.model.retries import policy_named
-from keyheat.plan.prices import Billing, load_prices
+from keyheat.plan.prices import load_prices
 from keyheat.scenario.scenario import Scenario
-from keyheat.scenario.variants import changes
 from keyheat.show.answer import Answer
 from keyheat.show.fix import Fix
 from keyheat.show.retries import retries_answer
@@ -105,19 +104,19 @@ def made_answers() -> dict[str, Answer]:
         "shards": search_answer(shards_found()),
         "capacity": search_answer(found(search(asked, capacity, None, 8_000))),
         "load": search_answer(load_found()),
-        "retries": retries_answer(HOTKEY, runs, 10, drawn=True),
+        "retries": retries_answer(HOTKEY, runs, 10),
     }
 
 
 def made_fix(before: Path, after: Path) -> Fix:
     """Shards for a hot key, with a run of each side."""
-    scenarios, billing = [HOTKEY, a_shipped("sharded")], Billing(load_prices())
+    scenarios, prices = [HOTKEY, a_shipped("sharded")], load_prices()
     remedy = Applied(
         actions=("shard_writes",), resource="table", direction="write", scenario=scenarios[1],
         says="20 shards", notes=("One user more reads.",), queries_per_read=(1, 20),
     )  # fmt: skip
-    runs = [tried(run, one, billing) for run, one in zip((before, after), scenarios, strict=True)]
-    proof = proof_of(("partition", "table", "write"), runs[:1], runs[1:])
+    runs = [tried(run, one, prices) for run, one in zip((before, after), scenarios, strict=True)]
     return Fix(
-        scenario=HOTKEY, remedy=remedy, changes=changes(*scenarios), proof=proof, target="local",
+        scenario=HOTKEY, remedy=remedy, target="local", limit=("partition", "table", "write"),
+        before=tuple(runs[:1]), after=tuple(runs[1:]),
     )  # fmt: skip

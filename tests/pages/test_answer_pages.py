@@ -42,7 +42,7 @@ def test_a_phone_has_every_column_of_a_wide_table_under_its_name(visit, tmp_path
 @pytest.mark.slow
 def test_a_limit_that_hardly_throttles_is_not_called_nothing(fix: Fix) -> None:
     def throttled_by(after: Tried) -> str:
-        (table, *_others) = fix_answer(replace(fix, proof=replace(fix.proof, after=(after,)))).tables
+        (table, *_others) = fix_answer(replace(fix, after=(after,))).tables
         return next(str(row["after"]) for row in table.rows if row["measure"] == titled(THROTTLED_BY))
 
     (before,), (after,) = fix.sides

@@ -234,25 +234,14 @@ def test_of_a_run_on_aws_one_line_says_that_partitions_are_not_known(sample: Any
     assert "<code>partitions.parquet</code>" not in text
 
 
-def use(key: str, throttles: int, **more: Any) -> dict[str, Any]:
-    return {"key": key, "shown": None, "units": 50.0, "throttles": throttles, "share": 0.5, **more}
+def test_the_most_throttled_keys_are_those_that_contributor_insights_counts() -> None:
+    def rule(counts: str, key: str) -> dict[str, Any]:
+        keys = [{"key": key, "value": 60, "points": [[START, 60]]}]
+        return {"rule": f"{counts}-orders", "counts": counts, "period_s": 60, "total": 90, "keys": keys}
 
-
-def test_the_most_throttled_keys_come_first(sample: Callable[[], Path]) -> None:
-    folder = sample()
-    keys = orjson.loads((folder / "keys.json").read_bytes())
-    (folder / "keys.json").write_bytes(orjson.dumps(keys | {"by_throttles": {}}))
-    assert throttled_key_table(read_run(folder)) is None, "the record does not say"
-    keys["by_throttles"] = {
-        "write": [use("sha256:00000000000000aa", 7, consumed_units=43.0), use("sha256:00000000000000bb", 0)],
-        "read": [use("sha256:00000000000000cc", 900, shown="sensor-1")],
-    }
-    (folder / "keys.json").write_bytes(orjson.dumps(keys))
-    table = throttled_key_table(read_run(folder))
-    assert table.cells == [
-        ["sensor-1", "read", "900", "50", "–"],
-        ["sha256:000000000000", "write", "7", "50", "43"],
-    ]
+    rules = [rule("accessed", "sha256:aa00000000000000"), rule("throttled", "sha256:bb00000000000000")]
+    table = throttled_key_table(ReportRun(diagnosis=a_diagnosis(), evidence=an_evidence(contributors=rules)))
+    assert table.cells == [["sha256:bb0000000000", "the table", "60", "67 %"]]
 
 
 @pytest.mark.parametrize(

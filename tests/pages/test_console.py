@@ -96,7 +96,7 @@ def test_json_is_the_same_with_escapes(text: str) -> None:
 
 def test_bars_show_what_others_wrote_as_text() -> None:
     def show(console: PlainConsole) -> None:
-        bar = LoadBar(EVIL, 10.0, console, clock=lambda: 0.0)
+        bar = LoadBar(EVIL, 10.0, console)
         with bar:
             bar._bar.refresh()
         with working(EVIL, console) as moving:

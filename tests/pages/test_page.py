@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import pytest
 
 from keyheat.analysis.report import read_run
-from keyheat.shipped import shipped
 from keyheat.show import charts
+from tests.conftest import ROOT
 from tests.pages.conftest import page_of, text_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -28,7 +28,7 @@ def figures(text):
 
 def test_a_report_says_the_same_as_last_time(samples, golden):
     text = text_of(page(samples["hotkey"])).replace(str(samples["hotkey"].parent), "FOLDER")
-    golden(GOLDEN / "report-hotkey.txt", text.replace(str(shipped("configs").parent), "KEYHEAT"))
+    golden(GOLDEN / "report-hotkey.txt", text.replace(str(ROOT), "ROOT"))
 
 
 @pytest.mark.slow

@@ -33,10 +33,10 @@ RUN = [
 ]
 
 
-def shown(terminal: bool, clock=lambda: 125.0) -> str:
+def shown(terminal: bool) -> str:
     out = StringIO()
     console = Console(file=out, width=120, force_terminal=terminal, highlight=False, legacy_windows=False)
-    with LoadBar("hotkey", 50, console, clock=clock) as bar:
+    with LoadBar("hotkey", 50, console) as bar:
         for state in RUN:
             bar.load(state)
             if terminal:

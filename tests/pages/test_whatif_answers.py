@@ -13,7 +13,7 @@ from keyheat.scenario.scenario import Scenario, load_scenario
 from keyheat.scenario.variants import overridden
 from keyheat.show.answer import json_of
 from keyheat.show.render import html_of, markdown_of
-from keyheat.show.retries import retries_answer, retry_figure
+from keyheat.show.retries import retries_answer
 from keyheat.show.whatif import exit_code_of, search_answer, together
 from keyheat.simulator.search import LimitHit
 from keyheat.simulator.whatif import Question, Search
@@ -26,7 +26,6 @@ from tests.pages.made_answers import (
     HOTKEY,
     KEY,
     NONE,
-    STUCK,
     capacity_asked,
     found,
     load_found,
@@ -45,8 +44,6 @@ QUESTIONS = ("shards", "capacity", "load", "retries")
 def test_every_renderer_shows_the_whole_answer(question: str, golden: Golden) -> None:
     answer = made_answers()[question]
     content = json_of(answer)
-    for figure in content["figures"]:
-        figure["figure"] = [trace.get("name") for trace in figure["figure"]["data"]]
     shown = {
         "txt": trimmed(on_screen(answer)),
         "md": markdown_of(answer),
@@ -128,12 +125,6 @@ def test_reads_and_writes_that_are_both_short_are_one_answer() -> None:
     assert both.label == "800 WCU; 50 RCU"
     assert both.sentence == f"{write.sentence} {read.sentence}"
     assert both.parts == (write, read)
-
-
-def test_every_request_has_one_fate_and_every_bar_is_the_whole() -> None:
-    drawn = {trace.name: list(trace.x) for trace in retry_figure((NONE, BUSY, STUCK)).figure.data}
-    assert list(drawn) == ["accepted", "given up", "still waiting"]
-    assert [sum(parts) for parts in zip(*drawn.values(), strict=True)] == [100, 100, 100]
 
 
 def own_client(folder: Path) -> Scenario:

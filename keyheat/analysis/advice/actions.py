@@ -361,9 +361,6 @@ ACTIONS: Final[Mapping[str, Action]] = {
         by_hand=f"{_LATER}; `keyheat whatif NAME retries` compares retry policies under the same demand.",
     ),
     "queue_writes": Action(by_hand=f"{_LATER}."),
-    "slow_scans": Action(
-        by_hand="a scenario has no scans: set a Limit on each page, and pause between pages."
-    ),
     "collect_evidence": Action(
         by_hand="the cause is not known yet, so no fix can be tried: `keyheat collect` gets more evidence.",
     ),

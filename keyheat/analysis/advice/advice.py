@@ -8,7 +8,14 @@ from math import inf
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase, MeasuredRun
-from keyheat.analysis.advice.demand import Limit, Schedule, Scheduled, on_burst
+from keyheat.analysis.advice.demand import (
+    Limit,
+    Schedule,
+    Scheduled,
+    is_buffered,
+    owners_of,
+    provisioned_in_time,
+)
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_S, Rerun, rerun_of
 from keyheat.analysis.advice.search import billed, cured, step_of
@@ -17,7 +24,9 @@ from keyheat.analysis.rules import Thresholds
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.verdict import NOTABLE, LabelGroup, going_on, groups
 from keyheat.numbers import percent, saying
-from keyheat.plan.prices import Billing
+from keyheat.plan.plan import predict_throttles
+from keyheat.plan.prices import Prices
+from keyheat.plan.quotas import DEFAULT_QUOTAS, capacities_of
 from keyheat.plan.totals import total_load
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import BEYOND, Cure, Demand, Evidence, Label, Recommendation
@@ -48,14 +57,14 @@ def advise(
     *,
     client: ClientFiles | None,
     scenario: Scenario | None,
-    billing: Billing,
+    prices: Prices,
     replay_s: int = MOST_S,
     scaling: AutoScaling = NOT_SCALED,
 ) -> Advice:
     """Advise on every constraint that was found, each advice once with its outlook.
 
     `client` is None where the load was not ours, `scenario` where it is unknown. `heats` are those
-    of the table's keys and of each index's. `billing` says what a month costs. Changes are tried
+    of the table's keys and of each index's. `prices` says what a month costs. Changes are tried
     on `replay_s` of the demand at most; with 0 none is, and numbers are by formula. `scaling` is that of a
     table in AWS. Without `labels`, the advice is on limits that only burst kept from throttling.
     """
@@ -65,14 +74,14 @@ def advise(
     if by_limit and len(evidence.table.indexes) <= MOST_INDEXES and has_capacity_model(evidence.endpoint):
         rerun = rerun_of(
             evidence, arranged, by_limit[0].heaviest, client=client, scenario=scenario, heats=heats,
-            billing=billing, target_utilisation=numbers.recommend.target_utilisation,
+            prices=prices, target_utilisation=numbers.recommend.target_utilisation,
             most_s=replay_s or PRICED_S,
         )  # fmt: skip
     stated = rerun.by_schedule if rerun else not by_limit and scenario and scenario.load.arrivals != "trace"
     demands = scheduled(scenario) if scenario and stated else {}
     carried = {
         limit: carried_s
-        for limit, carried_s in (on_burst(scenario, demands) if scenario else {}).items()
+        for limit, carried_s in (on_burst(scenario) if scenario and stated else {}).items()
         if by_limit or not _has_followed(limit, demands, arranged, evidence.window.end.timestamp())
     }
     if not by_limit and not carried:
@@ -152,13 +161,33 @@ def scheduled(scenario: Scenario) -> Schedule:
             partition_per_s=needs.hottest.ceiling_per_s / scale,
             partitions=needs.hottest.partitions,
             by_second=(needs.per_s / scale).tolist(),
-            buffer_full_s=needs.full_from_s,
-            hottest_per_s=needs.hottest.asked_per_s / scale,
-            key_per_s=needs.hottest.key_per_s / scale,
         )
         for side, needs in (sent.sides if sent else {}).items()
         if side.table == scenario.table.name and needs.hottest is not None
     }
+
+
+def on_burst(scenario: Scenario) -> dict[Limit, float]:
+    """Return the limits that a constant load exceeds, though it may not throttle for minutes, as planned.
+
+    The limit that is exceeded the furthest comes first, each with the seconds until burst, or an index's
+    write buffer, is used up.
+    """
+    sent = None if scenario.is_changing else total_load(scenario, scale=scenario.local.scale)
+    if sent is None:
+        return {}
+    given = {of.name: label_of(of.index) for of in capacities_of(scenario) if of.table == scenario.table.name}
+    owners, carried, scale = owners_of(scenario), dict[Limit, float](), scenario.local.scale
+    foretold = predict_throttles(scenario, sent, quotas=DEFAULT_QUOTAS, scale=scale)
+    for limit in sorted(foretold, key=lambda limit: -limit.asked_per_s / limit.limit_per_s):
+        resource, asked_per_s = given.get(limit.name), limit.asked_per_s / scale
+        if resource is None:  # of another table
+            continue
+        has = provisioned_in_time(owners[resource], limit.direction, asked_per_s)
+        lasting = has is not None and asked_per_s > has
+        if lasting if limit.constraint == "table" else is_buffered(resource, limit.direction):
+            carried[limit.constraint, resource, limit.direction] = limit.from_s
+    return carried
 
 
 def _stated(demands: Schedule, scale: float, carried: Mapping[Limit, float]) -> Iterator[Demand]:

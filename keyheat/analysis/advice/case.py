@@ -9,7 +9,6 @@ from keyheat.analysis.advice.demand import (
     Limit,
     MeasuredDemand,
     Schedule,
-    accepted_scans,
     demand,
     demand_of_all,
     is_buffered,
@@ -34,7 +33,7 @@ from keyheat.words import Constraint, Direction, Resource, index_of, whose
 
 EASES: Final = frozenset(
     ("back_off", "collect_evidence", "queue_writes", "raise_capacity", "raise_max_on_demand", "ramp",
-     "read_eventually_consistent", "slow_scans")
+     "read_eventually_consistent")
 )  # fmt: skip
 """Actions that help now; the others last."""
 
@@ -60,8 +59,6 @@ class AdviceCase:
     on_demand: bool = False
     scaled_most: float | None = None  # the maximum of its auto scaling; None: off or unknown
     scaled_by_hand: bool = False  # AWS says that its auto scaling is off
-    scans_per_s: float = 0.0  # accepted pages of scans while it throttled
-    scan_share: float = 0.0  # most that they can be of the units asked for
     one_key_per_s: float | None = None  # asked for where one key, which is not named, fills a partition
     index_key: str | None = None  # the index's key attribute, by the scenario
     carried_s: float | None = None  # how long burst serves the demand beyond the limit; None: unknown
@@ -235,7 +232,6 @@ class MeasuredRun:
             (heat for heat in self.heats if (heat.index, heat.direction) == (of.index, direction)), None
         )
         planned = self.scheduled.get((resource, direction))
-        scans_per_s, scan_share = accepted_scans(track, labels) if track else (0.0, 0.0)
         one_key = None
         if constraint == "partition" and label and track and not (heat and heat.hottest):
             one_key = one_key_per_s(track, label)
@@ -269,8 +265,6 @@ class MeasuredRun:
             and self.scaling.why is None
             and scenario is None
             and in_aws is None,
-            scans_per_s=scans_per_s / scale,
-            scan_share=scan_share,
             index_key=" + ".join(keys) or None,
             counted=label is None or INDEX_NOT_COUNTED not in label.because,
             shards_now=scenario.keys.shards if scenario else 1,

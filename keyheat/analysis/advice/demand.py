@@ -8,7 +8,6 @@ from typing import Final, Literal
 from keyheat.analysis.track import EvidenceTrack, Span
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, exhaustion_s
-from keyheat.model.limits import EVENTUAL_READ_FACTOR, PAGE_BYTES, READ_UNIT_BYTES
 from keyheat.numbers import units, whole
 from keyheat.runs.formats import Label
 from keyheat.scenario.scenario import Scenario
@@ -22,8 +21,6 @@ SCALED_S: Final = (
 )
 """Seconds after which auto scaling has certainly followed a sudden load: its alarm's minutes, the
 alarm's delay, and the update."""
-SCAN_UNITS: Final = PAGE_BYTES / READ_UNIT_BYTES * EVENTUAL_READ_FACTOR
-"""Most units of a page of a scan, eventually consistent."""
 
 
 DEMANDS: Final = {
@@ -96,20 +93,6 @@ def _by_client(track: EvidenceTrack, spans: Sequence[tuple[float, float]]) -> fl
     return rates[int(0.9 * (len(rates) - 1))]
 
 
-def accepted_scans(track: EvidenceTrack, labels: Sequence[Label]) -> tuple[float, float]:
-    """Return the accepted scans per second of the throttled cells, and the most that they can be of it.
-
-    A page of a scan is up to 1 MB: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html
-    """
-    cells = track.consumed_cells(_spans(labels))
-    scans = sum(track.scans.get(cell, 0.0) for cell in cells)
-    units_asked = sum((track.consumed or {})[cell] + track.refused_units(cell) for cell in cells)
-    most = scans * SCAN_UNITS * track.scale
-    if not scans or not units_asked:
-        return 0.0, 0.0
-    return scans / (len(cells) * track.step_s), min(1.0, most / units_asked)
-
-
 def one_key_per_s(track: EvidenceTrack, label: Label) -> tuple[float, float] | None:
     """Return what one key would ask for that throttled a partition as in a label, and what all keys did.
 
@@ -138,9 +121,6 @@ class Scheduled:
     partition_per_s: float  # one partition's ceiling for such requests
     partitions: int
     by_second: Sequence[float]
-    hottest_per_s: float  # of the hottest partition
-    key_per_s: float  # of the most used key of the hottest partition; 0 if keys are too many to name
-    buffer_full_s: float | None  # when the write buffer before a partition of an index is full; None: never
 
     def carried_s(self, has: float, saved_units: float) -> float:
         """Seconds for which saved units serve the demand beyond a limit, as in a plan; infinity: for ever."""
@@ -175,33 +155,3 @@ def provisioned_in_time(owner: TableSpec | IndexSpec, direction: Direction, per_
         return has
     saved = DEFAULT.saved_units(has, index_writes=isinstance(owner, IndexSpec) and direction == WRITE)
     return max(has, policy.max) if saved > SCALED_S * (per_s - has) else has
-
-
-def on_burst(scenario: Scenario, demands: Schedule) -> dict[Limit, float]:
-    """Return the limits that a constant load exceeds, though it may not throttle for minutes.
-
-    The limit that is exceeded the furthest comes first, each with the seconds until burst, or an index's
-    write buffer, is used up; infinity: only the peak exceeds the limit.
-    """
-    if scenario.is_changing:
-        return {}
-    excesses: list[tuple[float, Limit, float]] = []  # the demand over the limit first
-    owners, on_demand = owners_of(scenario), scenario.table.billing_mode == "PAY_PER_REQUEST"
-    for (resource, direction), needs in demands.items():
-        owner, buffered = owners[resource], is_buffered(resource, direction)
-        if not on_demand and (has := provisioned_in_time(owner, direction, needs.per_s)):
-            saved = DEFAULT.saved_units(has, index_writes=buffered)
-            limit: Limit = ("table", resource, direction)
-            excesses.append((needs.per_s / has, limit, needs.carried_s(has, saved)))
-        if buffered:
-            full_s = needs.buffer_full_s
-            # Keys that share a partition may be parted before its buffer is full; one key cannot be.
-            per_s = needs.key_per_s if full_s is None else max(needs.key_per_s, needs.hottest_per_s)
-            limit = ("partition", resource, direction)
-            excesses.append((per_s / needs.partition_per_s, limit, inf if full_s is None else full_s))
-        if buffered and on_demand and owner.max_on_demand and (most := owner.max_on_demand.write):
-            saved = DEFAULT.saved_units(most, index_writes=True, on_demand=True)
-            limit = ("max_on_demand", resource, direction)
-            excesses.append((needs.per_s / most, limit, needs.carried_s(most, saved)))
-    excesses.sort(key=lambda excess: -excess[0])
-    return {limit: carried_s for share, limit, carried_s in excesses if share > 1}

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from keyheat.addresses import endpoint_of
 from keyheat.analysis.advice.actions import Applied, Setting, apply, in_order
@@ -32,7 +32,7 @@ from keyheat.analysis.run_result import RunTraffic, most_provisioned, traffic_of
 from keyheat.analysis.summary import read_summary
 from keyheat.analysis.verdict import groups
 from keyheat.plan.bill import pre_warming
-from keyheat.plan.prices import Billing, Prices, load_prices
+from keyheat.plan.prices import Prices, load_prices
 from keyheat.plan.quotas import capacities_of
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, runs_below
 from keyheat.runs.formats import HARDLY, Diagnosis, Label, read_diagnosis
@@ -104,9 +104,7 @@ def start_of(folder: Path, target: str | None) -> Start:
     if not target and named not in (LOCAL, SIMULATED, "aws"):
         named = endpoint_of(named, None, file=source, option="--target") or LOCAL
     scenario = with_files_of(scenario, Path(manifest.scenario_path or "").parent)
-    rerun = Rerun(
-        scenario=scenario, measured=None, billing=Billing(load_prices()), target_utilisation=_target()
-    )
+    rerun = Rerun(scenario=scenario, measured=None, prices=load_prices(), target_utilisation=_target())
     return Start(rerun=rerun, diagnosis=diagnosis, target=target or named)
 
 
@@ -135,7 +133,7 @@ def _of_evidence(folder: Path, target: str | None) -> Start:
     assert incident.heaviest is not None, "a verdict of a limit has a label"
     rerun = rerun_of(
         incident.evidence, incident.arranged, incident.heaviest, client=incident.client, scenario=None,
-        billing=Billing(load_prices()), target_utilisation=_target(),
+        prices=load_prices(), target_utilisation=_target(),
         heats=with_assumed_key(incident.heats, incident.arranged, incident.heaviest),
     )  # fmt: skip
     if rerun is None:
@@ -285,23 +283,18 @@ class Tried:
         return bool(self.attempts) and self.limits.get(limit, 0) / self.attempts > HARDLY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
-    """What came of it. `limit` is the one that was to be fixed, `now` the one that throttles afterwards."""
+class Proof(NamedTuple):
+    """What came of a fix, and the limit that throttles afterwards."""
 
     kind: Kind
-    limit: Limit
-    before: tuple[Tried, ...]
-    after: tuple[Tried, ...]
     now: Limit | None = None
     on_burst: str | None = None  # nothing throttles yet, and why it will
-    invalid: tuple[Path, ...] = ()
 
 
 def tried(
     folder: Path,
     scenario: Scenario,
-    billing: Billing,
+    prices: Prices,
     *,
     replayed: bool = False,
 ) -> Tried:
@@ -313,7 +306,7 @@ def tried(
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
         manifest=manifest,
         traffic=traffic,
-        dollars_per_month=month_of(scenario, traffic, manifest.scale, billing, replayed=replayed),
+        dollars_per_month=month_of(scenario, traffic, manifest.scale, prices, replayed=replayed),
         measures=read_summary(folder).measures,
         on_burst=None if scenario.timeline else beyond_provisioned(traffic, most),
     )
@@ -323,7 +316,7 @@ def month_of(
     scenario: Scenario,
     traffic: Mapping[Direction, RunTraffic],
     scale: float,
-    billing: Billing,
+    prices: Prices,
     *,
     replayed: bool = False,
 ) -> float | None:
@@ -331,7 +324,7 @@ def month_of(
     per_s = {side: rows.going_on_per_s if replayed else rows.units_per_s for side, rows in traffic.items()}
     known = {side: rate for side, rate in per_s.items() if rate is not None}
     enough = known if len(known) == len(per_s) else None  # else it was too short
-    return dollars_per_month(scenario, enough, billing, scale)
+    return dollars_per_month(scenario, enough, prices, scale)
 
 
 def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
@@ -346,30 +339,18 @@ def once_dollars(scenario: Scenario, prices: Prices) -> float | None:
 
 def proof_of(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> Proof:
     """Hold both sides against each other; every repetition has to say the same of a fix."""
-    (kind, now), on_burst = _judged(limit, before, after), None
-    if kind == "fixed" and (beyond := [run.on_burst for run in after if run.on_burst]):
-        resource, direction, on_burst = beyond[0]
-        now = ("table", resource, direction)
-        kind = "not_fixed" if now == limit else "moved"
-    return Proof(
-        kind=kind,
-        limit=limit,
-        before=tuple(before),
-        after=tuple(after),
-        now=now,
-        on_burst=on_burst,
-        invalid=tuple(run.folder for run in (*before, *after) if not run.valid),
-    )
-
-
-def _judged(limit: Limit, before: Sequence[Tried], after: Sequence[Tried]) -> tuple[Kind, Limit | None]:
     if not before or not after or not all(run.valid for run in (*before, *after)):
-        return "invalid", None
+        return Proof("invalid")
     if not all(run.notably_by(limit) for run in before):
-        return "not_shown", None
+        return Proof("not_shown")
     throttling = [run for run in after if run.throttles_notably]
-    if not throttling:
-        return "fixed", None
     if any(run.notably_by(limit) for run in throttling):
-        return "not_fixed", limit
-    return "moved", next(iter(throttling[0].limits))
+        return Proof("not_fixed", limit)
+    if throttling:
+        return Proof("moved", next(iter(throttling[0].limits)))
+    beyond = next((run.on_burst for run in after if run.on_burst), None)
+    if beyond is None:
+        return Proof("fixed")
+    resource, direction, why = beyond
+    now: Limit = ("table", resource, direction)
+    return Proof("not_fixed" if now == limit else "moved", now, why)

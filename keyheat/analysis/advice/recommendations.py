@@ -4,17 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from keyheat.analysis.advice.case import AdviceCase
-from keyheat.analysis.advice.demand import SCAN_UNITS
 from keyheat.analysis.advice.hot_partition import hot_partition
 from keyheat.analysis.rules import AT_CEILING, WHOSE
-from keyheat.model.limits import MINUTE_S
 from keyheat.model.resources import TABLE_QUOTA
-from keyheat.numbers import percent, some, units, whole
+from keyheat.numbers import percent, units, whole
 from keyheat.runs.formats import Recommendation
 from keyheat.words import Constraint
 
-MOST_OF_READS: Final = 0.5
-"""Least share of the reads that scans can be, for advice on them."""
 SCALED_DOWN: Final = "table-scaled-down"
 SCALED_LATE: Final = "auto-scaling-late"
 """Rules that do not decide between the table and its partitions, where more capacity helps both."""
@@ -24,7 +20,6 @@ def table(case: AdviceCase) -> Iterator[Recommendation]:
     """The provisioned throughput is used up: more of it now, and what adapts it for good."""
     if not case.raised_since:
         yield _raise_capacity(case, unless=_spread_as_well(case) if case.has_key_beyond else "")
-    yield from _slow_scans(case)
     if case.has_key_beyond:
         yield from _cures_of_key(case)
     if case.is_pinned:
@@ -85,23 +80,6 @@ def _raise_capacity(case: AdviceCase, more: str = "", *, unless: str = "") -> Re
         max_units=case.max_units,
         why=f"{case.demand_words}, and {has}.{case.carried}{more_about}{unless}{_quota_first(case)}",
         expected=f"{room}UpdateTable takes effect within minutes.{_maximum_too(case)}{more}",
-    )
-
-
-def _slow_scans(case: AdviceCase) -> Iterator[Recommendation]:
-    """Where scans can be most of the reads, which the application can slow down.
-
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
-    """
-    if case.scan_share < MOST_OF_READS:
-        return
-    yield case.advise(
-        "slow_scans",
-        why=f"Accepted: {some(round(case.scans_per_s * MINUTE_S), 'Scan')} a minute. Each reads a page of up "
-        f"to 1 MB, which is {whole(SCAN_UNITS)} RCU, and {whole(2 * SCAN_UNITS)} strongly consistent: they "
-        "can be most of these reads.",
-        expected="A Limit on each page and a pause between pages leave the other reads their capacity; a "
-        "report can read an export of the table in Amazon S3.",
     )
 
 
@@ -178,7 +156,6 @@ def maximum(case: AdviceCase) -> Iterator[Recommendation]:
         f"{case.raised_since}",
         expected="More requests are admitted, up to the new maximum, and paid for.",
     )
-    yield from _slow_scans(case)
     yield from _slow_down(case, "the maximum that its owner set")
 
 

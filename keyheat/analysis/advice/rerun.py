@@ -6,23 +6,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 from keyheat.analysis.advice.actions import Advised, Alteration, Applied, Setting, apply
-from keyheat.analysis.advice.replay import (
-    as_it_behaved,
-    as_it_is_now,
-    as_it_was,
-    assumptions,
-    demanded,
-    measured_share,
-    moment_of,
-    scenario_of_table,
-    with_partitions_seen,
-)
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
 from keyheat.analysis.timeline import EvidenceTimeline
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.plan.bill import consumed_month, provisioned_month
-from keyheat.plan.prices import Billing
+from keyheat.plan.prices import Prices
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import Evidence, Label, MonthlyBill
 from keyheat.scenario.scenario import Scenario, ScenarioError
@@ -90,7 +79,7 @@ class Rerun:
     alters: tuple[Alteration, ...] = ()
     measured: float | None
     retried_requests: int = 0  # that the scenario's client sent, throttled ones more than once; 0: each once
-    billing: Billing
+    prices: Prices
     target_utilisation: float
     behaviour: Behaviour = DEFAULT  # of the table: with what burst it begins
     assumed: tuple[str, ...] = ()  # of a demand that evidence shows, in sentences
@@ -121,7 +110,7 @@ class Rerun:
         per_s = None
         if outcome is not None and not self.uncounted:
             per_s = outcome.while_loaded_per_s if self.by_schedule else outcome.going_on_in_all_per_s
-        return dollars_per_month(self.scenario, per_s, self.billing, self.scenario.local.scale)
+        return dollars_per_month(self.scenario, per_s, self.prices, self.scenario.local.scale)
 
     def bill(
         self,
@@ -134,7 +123,7 @@ class Rerun:
         Without the outcomes of both, only provisioned capacity has a price. What is paid before is of the
         table as it is by now: its capacity may have been changed since it was measured.
         """
-        prices, becomes, now = self.billing.prices, then.scenario.table, self.table_now
+        prices, becomes, now = self.prices, then.scenario.table, self.table_now
         was, will = self.dollars(before), then.dollars(after)
         if now is not None and not then.scenario.changes_capacity:
             was = provisioned_month(now, prices) or was
@@ -147,7 +136,6 @@ class Rerun:
             before_dollars_per_month=was,
             after_dollars_per_month=will,
             prices=prices.title,
-            hours_per_day=self.billing.hours_per_day,
             by_request=becomes.billing_mode == "PAY_PER_REQUEST",
         )
 
@@ -191,7 +179,7 @@ def rerun_of(
     client: ClientFiles | None,
     scenario: Scenario | None,
     heats: Sequence[RunHeat],
-    billing: Billing,
+    prices: Prices,
     target_utilisation: float,
     most_s: int = MOST_S,
 ) -> Rerun | None:
@@ -206,9 +194,21 @@ def rerun_of(
     if scenario is not None and _is_known(scenario):
         cost = client.manifest.retry_cost if client and client.manifest else None
         return Rerun(
-            scenario=scenario, measured=throttle_share(evidence, client), billing=billing,
+            scenario=scenario, measured=throttle_share(evidence, client), prices=prices,
             retried_requests=cost.requests if cost else 0, target_utilisation=target_utilisation,
         )  # fmt: skip
+    from keyheat.analysis.advice.replay import (  # a run by its scenario does without
+        as_it_behaved,
+        as_it_is_now,
+        as_it_was,
+        assumptions,
+        demanded,
+        measured_share,
+        moment_of,
+        scenario_of_table,
+        with_partitions_seen,
+    )
+
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, most_s)
     table = as_it_was(evidence.table, arranged, moment_of(heaviest).timestamp())
@@ -222,7 +222,7 @@ def rerun_of(
         return None
     now = scenario_of_table(as_it_is_now(evidence.table), seconds)
     return Rerun(
-        scenario=as_stated, recorded=_same(load), billing=billing, target_utilisation=target_utilisation,
+        scenario=as_stated, recorded=_same(load), prices=prices, target_utilisation=target_utilisation,
         measured=measured_share(arranged, range(first_s, first_s + seconds)),
         behaviour=as_it_behaved(arranged, heaviest, first_s), table_now=now.table if now else None,
         uncounted=as_stated.table.billing_mode == "PROVISIONED"
@@ -241,16 +241,16 @@ def _is_known(scenario: Scenario) -> bool:
 
 
 def dollars_per_month(
-    scenario: Scenario, per_s: Mapping[Direction, float] | None, billing: Billing, scale: float
+    scenario: Scenario, per_s: Mapping[Direction, float] | None, prices: Prices, scale: float
 ) -> float | None:
     """A month of the table with its indexes, if the load went on: by what is provisioned, else by what was
     consumed. None where capacity changes on the way, or what was consumed is not known."""
     if scenario.changes_capacity:
         return None
-    reserved = provisioned_month(scenario.table, billing.prices)
+    reserved = provisioned_month(scenario.table, prices)
     if reserved is not None or per_s is None:
         return reserved
-    return consumed_month(per_s, scenario, billing, scale=scale)
+    return consumed_month(per_s, scenario, prices, scale=scale)
 
 
 def _changed(now: Any, was: Any, becomes: Any) -> Any:
