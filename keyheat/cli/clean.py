@@ -19,7 +19,7 @@ from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.runfiles import FileProblem
 from keyheat.show.answer import Answer, Table
-from keyheat.show.console import Bar, Countdown, bars, confirmed, counted, err
+from keyheat.show.console import Bar, bars, confirmed, counted, err
 from keyheat.show.render import text_of
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
@@ -85,7 +85,6 @@ def clean(folder: Path | None, options: CleanOptions) -> int:
 def _clean_items(folder: Path, run: "Manifest", target: "Target", options: CleanOptions) -> int:
     from keyheat.load.tables.cleaning import (
         Cleaned,
-        UnitPace,
         clean_table,
         cost_in_words,
         usual_pace,
@@ -108,7 +107,7 @@ def _clean_items(folder: Path, run: "Manifest", target: "Target", options: Clean
             err.print("keyheat: refused: add --yes to delete them")
             return REFUSED
         cleaned, items = Cleaned(str(run.run_id), table), max(1, description.get("ItemCount", 0))
-        pages = clean_table(client, description, cleaned, UnitPace(units_per_s=pace))
+        pages = clean_table(client, description, cleaned, pace)
         code = _delete_items(pages, cleaned, items)
     return give(_items_answer(cleaned, folder), code)
 
@@ -132,18 +131,14 @@ def _delete_items(pages: Iterable[object], cleaned: "Cleaned", items: int) -> in
 
 
 def _items_answer(cleaned: "Cleaned", folder: Path) -> Answer:
-    notes = []
-    if cleaned.rewritten:
-        notes.append(f"{cleaned.rewritten:,} were rewritten by other clients meanwhile and are kept.")
-    if not cleaned.finished:
-        notes.append(f"The table is not looked through yet. {_how_to_go_on(folder)}")
+    more = f"The table is not looked through yet. {_how_to_go_on(folder)}"
     return Answer(
         title=cleaned.table,
         label="Cleaned" if cleaned.finished else "Not finished",
         tone="none" if cleaned.finished else "invalid",
         sentence=f"{cleaned.deleted:,} items of run {cleaned.run_id} deleted from table {cleaned.table}, for "
         f"{cleaned.read_units:,.0f} read and {cleaned.write_units:,.0f} write units.",
-        notes=tuple(notes),
+        notes=() if cleaned.finished else (more,),
         data=asdict(cleaned),
     )
 
@@ -171,7 +166,9 @@ def _clean_tables(options: CleanOptions) -> int:
     if result.removable and not options.dry_run:
         agreed = options.yes or _agreed(result, fates)
         if agreed:
-            fates |= _delete_tables(search, result.removable)
+            for orphan in result.removable:
+                why = search.delete(orphan)
+                fates[orphan.name] = "deleted" if why is None else f"not deleted: {why}"
         elif not is_interactive():
             code = REFUSED
     failed = any(fate.startswith("not deleted: ") for fate in fates.values())
@@ -207,20 +204,6 @@ def _agreed(result: "OrphanSearchResult", fates: Mapping[str, str]) -> bool:
         return confirmed(f"Delete {tables}?")
     err.print(f"keyheat: {tables} not deleted: without a terminal, add --yes or --dry-run")
     return False
-
-
-def _delete_tables(search: "OrphanSearch", orphans: "list[Orphan]") -> dict[str, str]:
-    """Delete the tables and wait until they are gone; gives what became of each."""
-    from keyheat.load.tables.control import TablePatience
-
-    why = {orphan.name: search.delete(orphan) for orphan in orphans}
-    with Countdown(bars, "deleting") as countdown:
-        patience = TablePatience(sleep=search.sleep, show=countdown.count)
-        for orphan in orphans:
-            why[orphan.name] = why[orphan.name] or search.see_gone(orphan, patience)
-    return {
-        name: "deleted" if problem is None else f"not deleted: {problem}" for name, problem in why.items()
-    }
 
 
 def _tables_answer(result: "OrphanSearchResult", fates: Mapping[str, str]) -> Answer:

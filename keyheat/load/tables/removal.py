@@ -36,7 +36,7 @@ from keyheat.load.tables.ownership import (
 )
 from keyheat.model.limits import LIST_TAGS_PER_S
 from keyheat.plan.prices import Prices
-from keyheat.runs.table_facts import mode_of, table_facts
+from keyheat.runs.table_facts import table_facts
 from keyheat.words import Capacity
 
 DAY_H = 24
@@ -120,7 +120,6 @@ class Orphan:
     owner: str
     expires: datetime | None
     size_bytes: int
-    mode: str
     dollars_per_day: float
     kept: str | None
 
@@ -185,7 +184,6 @@ class OrphanSearch:
             owner=tags.get(OWNER, "unknown"),
             expires=expires,
             size_bytes=description.get("TableSizeBytes", 0),
-            mode=mode_of(description),
             dollars_per_day=dollars_per_hour(description, self.prices) * DAY_H,
             kept=kept,
         )
@@ -212,14 +210,6 @@ class OrphanSearch:
             return again.kept
         except (ClientError, BotoCoreError) as error:
             return str(error)
-
-    def see_gone(self, orphan: Orphan, patience: TablePatience) -> str | None:
-        """Wait until a table that is being deleted is gone; returns what is the matter where it is not."""
-        try:
-            gone = until_gone(self.client, orphan.name, patience)
-        except (ClientError, BotoCoreError) as error:
-            return f"it is being deleted, and cannot be watched: {error}"
-        return None if gone else f"it is being deleted, and was not gone within {patience.limit_s:g} s"
 
 
 def provisioned_in(description: Mapping[str, Any]) -> list[Capacity]:

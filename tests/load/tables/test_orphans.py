@@ -50,7 +50,7 @@ def test_a_table_is_found_once_its_time_is_over(account: Account) -> None:
     (early,) = found_in(search_in(account, 0.9)).orphans
     assert (early.name, early.kept) == ("left", NOT_OVER)
     (orphan,) = found_in(search_in(account, 1.1)).orphans
-    assert (orphan.name, orphan.run, orphan.owner, orphan.mode) == ("left", "run-1", "ann", "PROVISIONED")
+    assert (orphan.name, orphan.run, orphan.owner) == ("left", "run-1", "ann")
     assert orphan.dollars_per_day == pytest.approx(24 * (1_000 * 0.00065 + 10 * 0.00013))
     assert orphan.kept is None
 
