@@ -49,9 +49,8 @@ RETRIES = ("--set", "client.sdk='boto3-2026'", "--set", "client.attempts=2")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a load exported while it ran and once it had ended; and its own run.json."""
+    """What a load exported once it had ended; and its own run.json."""
 
-    during: dict[str, Family]
     after: dict[str, Family]
     run: dict[str, Any]
 
@@ -88,10 +87,10 @@ def loaded(locust_server: LocustServer, tmp_path_factory: pytest.TempPathFactory
             "--prometheus-port", str(port), "--web-port", str(web),
         )  # fmt: skip
         stack.callback(locust_server.start(words, folder, a_readers_environment()).close)
-        during = eventually(lambda: seen(port, "failures", "requests_given_up"))
+        eventually(lambda: seen(port, "failures", "requests_given_up"))
         get(f"http://127.0.0.1:{web}/stop", b"")
         run = eventually(lambda: over(folder))
-        yield Loaded(read(during), read(get(f"http://127.0.0.1:{port}/metrics")), run)
+        yield Loaded(read(get(f"http://127.0.0.1:{port}/metrics")), run)
 
 
 def over(folder: Path) -> dict[str, Any] | None:
@@ -115,7 +114,6 @@ def test_a_load_exports_every_metric_with_its_kind(loaded: Loaded) -> None:
     assert {name: one.type for name, one in loaded.after.items()} == {
         one.name: one.type for one in map(family_of, SAYS)
     }
-    assert loaded.during["keyheat_load_loading"].samples[0].value == 1
     ((throttle, _count),) = loaded.points("throttles").items()
     assert dict(throttle) == {
         "operation": "PutItem", "resource": "table", "direction": "write", "constraint": "partition",
@@ -141,7 +139,6 @@ def test_what_is_exported_at_the_end_is_what_the_run_came_to(loaded: Loaded) -> 
     assert consumed["write"] == pytest.approx(totals["consumed_units"]["write"])
     assert sum(loaded.points("service_time_seconds").values()) == totals["attempts"]
     assert loaded.points("generator_limited") == {(): float(loaded.run["generator"]["bound"])}
-    assert loaded.points("loading") == {(): 0.0}
     (hottest, *_) = sorted(loaded.points("hot_key_throttles").items(), key=lambda one: -one[1])
     assert dict(hottest[0]) == {"key": "hot", "resource": "table", "direction": "write"}
 
@@ -164,11 +161,7 @@ def test_the_dashboard_asks_for_what_a_load_exports_and_for_all_that_it_does(loa
     exported |= {f"{name}_bucket" for name in exported if name.endswith("_time_seconds")}
     asked = {name for query in queries() for name in metrics_in(query)}
     assert asked <= exported
-    unseen = {name for name in exported if not {name, f"{name}_bucket"} & asked}
-    assert unseen == {
-        "keyheat_load_loading", "keyheat_load_backoff_seconds_total",
-        "keyheat_load_held_back_seconds_total", "keyheat_load_hot_key_consumed_units",
-    }  # fmt: skip
+    assert not {name for name in exported if not {name, f"{name}_bucket"} & asked}
 
 
 def lost(mine: Any, known: Any, where: str = "$") -> Iterator[str]:
