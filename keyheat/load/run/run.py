@@ -247,7 +247,7 @@ class LoadRun:
             ended_s = min(self.clock(), max(stopped_s, self.record.seconds.last() + 1))
             stop = self.watch.outcome(ended_s)
             elapsed_s = ended_s - self.started_s
-            self.spending.note(self.run_id, self.record.consumed, elapsed_s, stop)
+            self.spending.note(self.record.consumed, elapsed_s, stop)
             if stop is not None:
                 self.progress.say(stop.words)
                 self.folder.manifest["stopped_by"] = stop.to_json()
