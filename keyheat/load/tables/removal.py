@@ -124,18 +124,6 @@ class Orphan:
     kept: str | None
 
 
-@dataclass(slots=True, kw_only=True)
-class OrphanSearchResult:
-    """What a search came to: tables of ours, and what could not be read."""
-
-    orphans: list[Orphan] = field(default_factory=list)
-    problems: dict[str, list[str]] = field(default_factory=dict)  # names of tables by what kept us from them
-
-    @property
-    def removable(self) -> list[Orphan]:
-        return [orphan for orphan in self.orphans if orphan.kept is None]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrphanSearch:
     """How tables are looked at: with which client, at which moment, at which prices and pace."""
@@ -145,25 +133,26 @@ class OrphanSearch:
     prices: Prices
     sleep: Callable[[float], None]
     pace_s: float = PACE_S
+    problems: dict[str, list[str]] = field(default_factory=dict)  # names of tables by what kept us from them
 
     def names(self) -> list[str]:
         """Name all tables of the Region, foreign ones included. Raises `ClientError` or `BotoCoreError`."""
         pages = self.client.get_paginator("list_tables").paginate()
         return [name for page in pages for name in page["TableNames"]]
 
-    def find(self, names: Iterable[str]) -> OrphanSearchResult:
-        """Look at each table; one that cannot be looked at is a problem, and does not end the search."""
-        result = OrphanSearchResult()
+    def find(self, names: Iterable[str]) -> list[Orphan]:
+        """The tables of ours; one that cannot be looked at is a problem, and does not end the search."""
+        orphans = []
         for number, name in enumerate(names):
             if number:
                 self.sleep(self.pace_s)
             try:
                 orphan = self.judge(name)
             except (ClientError, BotoCoreError) as error:
-                result.problems.setdefault(why_unread(error), []).append(name)
+                self.problems.setdefault(why_unread(error), []).append(name)
             else:
-                result.orphans += [] if orphan is None else [orphan]
-        return result
+                orphans += [] if orphan is None else [orphan]
+        return orphans
 
     def judge(self, name: str) -> Orphan | None:
         """The table as an orphan; None if it is not ours, or is gone. Raises as `names` does."""
