@@ -61,8 +61,10 @@ def _without_reason(track: EvidenceTrack) -> Mapping[int, int]:
 def whose_words(consumption: Consumption, cell: int) -> str:
     """Explain why the throttled resource is unknown, and which resources are possible."""
     track = consumption.track
-    then = " then" if any((track.events or {}).values()) else ""
-    counted = round(track.published(cell))
+    counted, in_all = round(track.published(cell)), round(sum((track.events or {}).values()))
+    then = ""
+    if in_all:
+        then = f" then ({in_all - counted:,} in other minutes)" if in_all > counted else " then"
     throttled = f"throttled {track.direction}"
     refused = f"only {some(counted, throttled)}" if counted else f"no {throttled}"
     no_events = f"CloudWatch counts {refused} on {whose(track.resource)} itself{then}"

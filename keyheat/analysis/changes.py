@@ -175,7 +175,7 @@ def _period(name: str, evidence: Evidence, resource: Resource, spans: Sequence[S
         start_s=spans[0][0],
         end_s=spans[-1][1],
         demand_per_s=track.asked_per_s(cells),
-        busiest_s=track.busiest_throttled(cells),
+        busiest_s=track.busiest(cells),
         at_least=bool(throttles) and track.asked_at_least(cells),
         throttles=throttles if cells or throttles else None,
         provisioned_first_per_s=_nearest(capacity, cells, first=True),

@@ -291,14 +291,13 @@ class KeyDemand:
     def _part_of_refused(self, used: float, at: datetime) -> float:
         """The part that a key with `used` units in a period has of what was throttled in it.
 
-        What partitions of a table throttled (nearly all, by CloudWatch's causes) belongs to keys that took
-        all that a partition gives, if any did; else each key has its part of what was consumed. An index
-        holds back writes of every key.
+        What partitions of a table throttled (nearly all, by CloudWatch's causes, else while the table had
+        room) belongs to keys that took all that a partition gives, if any did; else each key has its part of
+        what was consumed. An index holds back writes of every key.
         """
         full = FULL * self.track.ceiling * self.period_s
         of_full = sum(units for times in (self.used or {}).values() if (units := times.get(at, 0.0)) >= full)
-        by_partitions = self.track.causes.get("partition", {})
-        of_partitions = sum(by_partitions.get(cell, 0.0) for cell in self._cells(at))
+        of_partitions = sum(map(self._by_partitions, self._cells(at)))
         throttles = sum(map(self.track.refused, self._cells(at)))
         if self.track.index is not None or not of_full or not of_partitions >= CLEAR_SHARE * throttles > 0:
             return used / self.consumed(at)
@@ -316,6 +315,12 @@ class KeyDemand:
             throttles=round(sum(self.refused.get(key, {}).values())),
             share=min(1.0, units / total) if total else 0.0,
         )
+
+    def _by_partitions(self, cell: int) -> float:
+        """Throttles of a cell by a partition's limit; without causes all, if the table had room."""
+        if self.track.causes:
+            return self.track.causes.get("partition", {}).get(cell, 0.0)
+        return self.track.refused(cell) if 0 < self.track.share_used(cell) < FULL else 0.0
 
     @property
     def _each(self) -> float:

@@ -1,7 +1,7 @@
 """Evidence arranged as one track for each resource and direction."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -21,6 +21,11 @@ UNNAMED_INDEX: Final = "(an index)"  # a reason names an index, but not which of
 
 
 MANY_MORE: Final = 2.0  # times CloudWatch's events: a count beyond that has throttles of something else
+MOST_UNITS: Final = {
+    READ: limits.PAGE_BYTES / limits.READ_UNIT_BYTES, WRITE: limits.MAX_ITEM_BYTES / limits.WRITE_UNIT_BYTES
+}  # fmt: skip
+"""Units of the largest single request."""
+ALMOST_ALL: Final = 0.98  # of the throttle events: hardly another operation was throttled
 FEW: Final = 10.0  # throttles; of so few, CloudWatch may have counted some in another minute
 
 
@@ -176,7 +181,7 @@ def _track(
     accepted = (metrics.LATENCY, "SampleCount", "Scan")  # each reads a page
     of_scans = (item for item in evidence.series if (item.metric, item.statistic, item.operation) == accepted)
     scans = next((_cells(series, step_s) for series in of_scans), {})
-    units = units_per_request(evidence.series, direction, index) if counted else None
+    units, alone = _units_of_all(evidence.series, direction, index) if counted else (None, ())
     whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
     switched = evidence.table.on_demand_since
     return EvidenceTrack(
@@ -195,7 +200,7 @@ def _track(
         on_demand=_on_demand(evidence, provisioned),
         described=bool(facts and facts.keys),
         units_per_request=units,
-        units_if_alone=units_per_request(evidence.series, direction, index, alone=True) if counted else None,
+        alone=alone,
         scans=scans if direction == READ else {},
         throttled_request_units={
             cell: count * whole for cell, count in requests.get(direction, {}).items() if whole
@@ -236,6 +241,34 @@ def units_per_request(
         elif item.metric == metrics.FAILED_CONDITIONS and direction == "write":
             requests += total  # these consume units as well
     return units / requests if units and requests and (alone or not uncounted) else None
+
+
+def _units_of_all(
+    series: Sequence[Series], direction: Direction, index: str | None
+) -> tuple[float | None, tuple[str, ...]]:
+    """The mean units of an accepted request, and the operations that are assumed to be all that were sent.
+
+    None is assumed where each was counted, or where those that were have all throttles: a limit refuses every
+    operation alike. Nor is it where one request would take more than DynamoDB lets it.
+    """
+    units = units_per_request(series, direction, index)
+    alone = units_per_request(series, direction, index, alone=True)
+    if units is not None or alone is None or alone > MOST_UNITS[direction]:
+        return units, ()
+    counted: set[str] = set()
+    throttled: defaultdict[str | None, float] = defaultdict(float)
+    events = 0.0
+    for item in series:
+        total = sum(value for _at, value in item.points)
+        if metrics.direction_of(item.operation, item.dimension) == direction:
+            if (item.metric, item.statistic) == (metrics.LATENCY, "SampleCount") and item.operation and total:
+                counted.add(item.operation)
+            elif item.metric == metrics.THROTTLED_REQUESTS:
+                throttled[item.operation] += total
+        elif item.metric == metrics.throttle_events(direction) and item.whole:
+            events += total if direction == "read" or item.index is None else 0.0
+    are_all = sum(throttled[operation] for operation in counted) >= ALMOST_ALL * events > 0
+    return alone, () if are_all else tuple(sorted(counted))
 
 
 def _scaled(rates: Capacity | None, scale: float) -> Capacity:

@@ -7,6 +7,7 @@ stays missing: a lookup returns None if CloudWatch was not queried or had no dat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from statistics import median
 from typing import Final
 
@@ -52,7 +53,7 @@ class EvidenceTrack:
     on_demand: bool | None
     described: bool = False  # by DescribeTable: it has no maximum and no index but those that are named
     units_per_request: float | None = None  # mean of the accepted ones, by CloudWatch
-    units_if_alone: float | None = None  # the same if no operation was sent but those that were counted
+    alone: tuple[str, ...] = ()  # the counted operations, where it is assumed that no other was sent
     units_per_refused: float | None = None  # of an index: by its share of the table's writes
     # Units that an index was asked for and did not consume yet; below zero where it catches up after a raise.
     buffered: Cells = field(default_factory=dict)
@@ -173,22 +174,30 @@ class EvidenceTrack:
         return [cell for cell in sorted(self.consumed or ()) if within(cell, self.step_s, spans)]
 
     def asked_per_s(self, cells: Iterable[int]) -> float | None:
-        """Units/s consumed or throttled: at the peak of the busiest throttled cell, else in the median one.
+        """Units/s consumed or throttled: in the busiest cell if any throttled, else in the median one.
 
         The median of an incident would include the cells in which it began and ended. None without a cell.
         """
         cells = list(cells)
-        if (busiest := self.busiest_throttled(cells)) is not None:
+        if (busiest := self.busiest(cells)) is not None:
             return self._demand_units(busiest) / self.step_s
         return median(map(self._demand_units, cells)) / self.step_s if cells else None
 
-    def busiest_throttled(self, cells: Iterable[int]) -> int | None:
-        """The throttled cell with most units consumed or throttled; None if none throttled."""
-        return max(filter(self.refused, cells), key=self._demand_units, default=None)
+    def busiest(self, cells: Sequence[int]) -> int | None:
+        """The cell with most units consumed or throttled; None if none throttled.
 
-    def asked_at_least(self, cells: Iterable[int]) -> bool:
+        It may be right before the throttles, where burst served all that was asked, beyond the capacity.
+        """
+        throttled = [cell for cell in cells if self.refused(cell)]
+        if not throttled:
+            return None
+        before = range(min(throttled) - self.step_s, min(self.consumed or throttled) - 1, -self.step_s)
+        on_burst = takewhile(lambda cell: self.share_used(cell) > 1 and not self.refused(cell), before)
+        return max((*cells, *on_burst), key=self._demand_units)
+
+    def asked_at_least(self, cells: Sequence[int]) -> bool:
         """Whether `asked_per_s` is a lower bound: of a peak, or of throttled requests of unknown units."""
-        busiest = self.busiest_throttled(cells)
+        busiest = self.busiest(cells)
         return self.units_per_request is None or (busiest is not None and self.peak_ratio(busiest) > 1)
 
     def peak_ratio(self, cell: int) -> float:

@@ -93,13 +93,15 @@ def fix(folder: Path, options: FixOptions) -> int:
 def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Path, billing: Billing) -> int:
     """Compare both sides, write the page and print the answer; gives the exit code."""
     from keyheat.analysis.advice.fix import AFTER, BEFORE, once_dollars, proof_of, tried
+    from keyheat.plan.bill import provisioned_month
     from keyheat.show.fix import Fix, fix_answer, fix_figure
+
+    now = start.rerun.table_now
 
     def side(name: str) -> "list[Tried]":
         return [
             tried(
                 job.folder, job.scenario, billing, replayed=not start.rerun.by_schedule,
-                table_now=start.rerun.table_now if name == BEFORE else None,
             )
             for job in jobs
             if job.folder.name.startswith(name)
@@ -110,6 +112,7 @@ def _compare(start: "Start", remedy: "Applied", jobs: Sequence[Job], out_dir: Pa
         proof=proof_of(start.limit_of(remedy), side(BEFORE), side(AFTER)), target=start.target,
         once_dollars=once_dollars(remedy.scenario, billing.prices),
         incident=start.incident,
+        now_dollars_per_month=provisioned_month(now, billing.prices) if now else None,
     )  # fmt: skip
     answer, code = fix_answer(fix), EXIT_CODES[fix.proof.kind]
     drawn = replace(answer, figures=tuple(fix_figure(fix.sides)))

@@ -267,12 +267,12 @@ class MetricReader:
         rest = words
         for name in (*metrics.READ, *STATISTICS, self.table.name, *owner.values()):
             rest = _word(name).sub(" ", rest)
+        statistic = statistic or min(metrics.READ[metric])
         if not owner and (unknown := _FILLING.sub(" ", rest).strip(" _")):
             raise ValueError(
-                f"{path}: unknown name {unknown[:80]!r}; if it is an index of {self.table.name}, add --index "
-                f"{unknown[:80]}, else name the series with --metric"
+                f"{path}: unknown name {unknown[:80]!r}; if it is of table {self.table.name}, add --metric "
+                f"{path.name}={metric}/{statistic}/60/table, if of an index of it, --index {unknown[:80]}"
             )
-        statistic = statistic or min(metrics.READ[metric])
         return SeriesKey(metric=metric, statistic=statistic, period_s=0, **owner)
 
     def _owner_in(self, text: str) -> dict[str, Any]:

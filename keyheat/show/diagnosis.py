@@ -14,6 +14,7 @@ from keyheat.analysis.advice.commands import (
 )
 from keyheat.analysis.advice.demand import demand
 from keyheat.analysis.facts import Facts, facts_of
+from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of, indexes_beyond
 from keyheat.analysis.verdict import NOTABLE, groups
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
@@ -162,14 +163,14 @@ def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator
     now = now_of(diagnosis)
     if now is not None:
         tonight = _tonight(diagnosed, facts, now)
-        if cures_now(diagnosis) and diagnosis.cure and len(diagnosis.cure.steps) == 1:
+        steps = diagnosis.cure.steps if cures_now(diagnosis) and diagnosis.cure else ()
+        command = command_of(steps, diagnosed.table, diagnosed.options, diagnosed.scaled) if steps else None
+        if len(steps) == 1 or command:
             fix = _fix_command(diagnosed)
             tried = f"To try it first: {fix}" if fix else ""
-            yield replace(
-                cure,
-                command=tonight.command,
-                beside=tuple(filter(None, (*cure.beside, *tonight.beside, tried))),
-            )
+            why = tonight.beside if len(steps) == 1 else ()
+            beside = tuple(filter(None, (*cure.beside, *why, tried)))
+            yield replace(cure, command=command or tonight.command, beside=beside)
             return
         yield tonight
     if cure.name == "Now":
@@ -205,7 +206,10 @@ def _which_key(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     resource, evidence = facts.resource, diagnosed.evidence
     by_limit = groups(diagnosed.run.labels_of(resource))
     least = NOTABLE * sum(group.throttles for group in by_limit)
-    limits = {group.constraint for group in by_limit if group.throttles >= least}
+    notable = (group for group in by_limit if group.throttles >= least)
+    limits = {group.constraint for group in notable if group.heaviest.rule != NOT_GROWN}
+    if diagnosed.run.diagnosis.verdict.constraint == "none":  # a few throttles
+        return
     if facts.hot_key is not None or facts.whose_unknown or limits.isdisjoint(("partition", "undetermined")):
         return
     counted = {rule.counts for rule in evidence.contributors or () if rule.index == resource.index}
@@ -243,7 +247,7 @@ def _cure_command(diagnosed: DiagnosedTable) -> str | None:
     if len(steps) == 1 and _needs_scaling(diagnosed, steps[0].action):
         return scaling_command(diagnosed.table, diagnosed.options)
     if len(steps) == 1 and not cures_now(diagnosis):
-        command = command_of(steps[0], diagnosed.table, diagnosed.options, diagnosed.scaled)
+        command = command_of(steps, diagnosed.table, diagnosed.options, diagnosed.scaled)
     return command or _fix_command(diagnosed)
 
 
@@ -278,7 +282,7 @@ def _tonight(diagnosed: DiagnosedTable, facts: Facts, now: Recommendation) -> Fa
         name="Now",
         value=value,
         beside=tuple(filter(None, (now.why, price))),
-        command=command_of(now, diagnosed.table, diagnosed.options, diagnosed.scaled),
+        command=command_of([now], diagnosed.table, diagnosed.options, diagnosed.scaled),
     )
 
 
@@ -287,14 +291,13 @@ def _notes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[str]:
     diagnosis = diagnosed.run.diagnosis
     yield from diagnosis.verdict.because
     track, labels = diagnosed.run.track(facts.resource), diagnosed.run.labels_of(facts.resource)
-    each = track.units_if_alone if track and facts.at_least_per_s else None
-    if track is not None and each is not None and each > track.units_of_refused:
-        size, unit = "", UNITS[track.direction]
-        if (whole_demand := demand(replace(track, units_per_request=each), labels)) is not None:
-            size = f" and the demand was {rate(whole_demand.units_per_s, unit)}: size the cure for that"
+    if track is not None and track.alone and track.units_per_request:
+        least = demand(replace(track, units_per_request=None), labels)
+        per_s = rate(least.units_per_s if least else None, UNITS[track.direction])
         yield (
-            "The demand is a lower bound: the evidence does not count the requests of each operation. If "
-            f"only those that it counts were sent, one took {measured(each)} units{size}."
+            f"Assumed for the demand: {enumerated(track.alone)} alone was sent, since no other operation was "
+            f"counted, and a throttled request takes {measured(track.units_per_request)} units. With others "
+            f"beside, the demand was at least {per_s}."
         )
     for finding in diagnosis.findings:
         if finding.resource is None:  # what is found of a resource stands in the facts

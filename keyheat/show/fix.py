@@ -56,6 +56,7 @@ class Fix:
     target: str
     once_dollars: float | None = None
     incident: tuple[Label, ...] = ()  # of a table that others load, and whose demand was replayed
+    now_dollars_per_month: float | None = None  # of that table as it is described by now
 
     @property
     def sides(self) -> tuple[tuple[Tried, ...], tuple[Tried, ...]]:
@@ -252,6 +253,10 @@ def warnings_of(fix: Fix) -> Iterator[str]:
     if any(change.path.startswith("table.warm") for change in fix.changes):
         price = f"costs {dollars(fix.once_dollars)} once" if fix.once_dollars else "is charged once"
         yield f"Pre-warming {price}, and cannot be lowered afterwards."
+    before_dollars = [run.dollars_per_month for run in fix.proof.before[:1]]
+    if fix.now_dollars_per_month and fix.now_dollars_per_month not in before_dollars:
+        now = a_month(fix.now_dollars_per_month)
+        yield f"The table was changed since: as it is described by now it costs {now} a month."
     scale = fix.proof.before[0].manifest.scale if fix.proof.before else 1.0
     if scale != 1:
         yield f"Every rate limit is at scale {scale:g}; capacities and dollars are those of scale 1."

@@ -238,7 +238,7 @@ def _undetermined(facts: Facts) -> str:
         who = "The client" if facts.by_client else "ThrottledRequests"
         counts = f"{who} counts {some(facts.of_verdict, 'throttle')} of {facts.resource.direction}s"
         if not facts.by_client:
-            return f"{counts}, and no throttle event says that {facts.resource.name} refused them."
+            return f"{counts}, and the throttle events of {facts.resource.name} do not account for them."
         look = "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"
         return f"{counts}, and CloudWatch does not say that {facts.resource.name} refused them: {look}."
     if facts.throttles:

@@ -17,7 +17,15 @@ from keyheat.show.changes import changed_rows, changed_words, not_held
 from keyheat.words import WRITE, Resource
 from tests.endpoint.asking import create
 from tests.endpoint.clients import service_app_at
-from tests.make import START, a_series, an_evidence, consumed, provisioned_over_time, throttle_events
+from tests.make import (
+    START,
+    a_series,
+    an_evidence,
+    consumed,
+    provisioned,
+    provisioned_over_time,
+    throttle_events,
+)
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 WRITES = Resource(None, WRITE)
@@ -225,6 +233,31 @@ def test_an_earlier_rate_is_of_whole_periods_of_the_time_that_was_measured(minut
 
 def of(operation: str, metric: str, *values: float, statistic: str = "Sum") -> dict[str, Any]:
     return a_series(metric, *values, statistic=statistic) | {"operation": operation}
+
+
+@pytest.mark.parametrize("refused", [4_000, 9_000])
+def test_units_are_known_where_the_counted_operations_have_all_throttles(refused: int) -> None:
+    """3,000 puts a minute consume 24,000 units; of 4,000 throttles an uncounted operation has none."""
+    found = an_evidence(
+        consumed(*[400] * 5), throttle_events(*[refused] * 5),
+        of("PutItem", metrics.LATENCY, *[3_000] * 5, statistic="SampleCount"),
+        of("PutItem", metrics.THROTTLED_REQUESTS, *[4_000] * 5), minutes=5,
+    )  # fmt: skip
+    track = timeline(found).track(None, WRITE)
+    assert track is not None
+    assert (track.units_per_request, track.alone) == (8, () if refused == 4_000 else ("PutItem",))
+
+
+def test_the_demand_is_at_least_what_burst_served_right_before_the_throttles() -> None:
+    found = an_evidence(
+        consumed(*[240] * 2, 520, 520, 240, 520, 300, 300), provisioned(300),
+        throttle_events(*[0] * 6, *[6_000] * 2), minutes=8,
+    )  # fmt: skip
+    track = timeline(found).track(None, WRITE)
+    assert track is not None
+    minutes = [int(START.timestamp()) + 60 * minute for minute in range(8)]
+    assert track.asked_per_s(minutes[6:]) == 520, "not 400, with a unit for each throttle"
+    assert track.busiest(minutes[6:]) == minutes[5], "the minutes before the calm one are another surge"
 
 
 def calm(*more: dict[str, Any]) -> Evidence:

@@ -10,7 +10,7 @@ from botocore.validate import validate_parameters
 from keyheat.analysis.advice.commands import command_of
 from keyheat.runs.formats import Recommendation
 from keyheat.runs.table_facts import AutoScaling, IndexFacts, ScalingRange, TableFacts
-from keyheat.words import WRITE, Capacity
+from keyheat.words import READ, WRITE, Capacity
 
 PAIR = Capacity(read=50.0, write=15.0)
 INDEX = IndexFacts(name="by_day", provisioned=PAIR)
@@ -61,7 +61,7 @@ RAISED = {"ProvisionedThroughput": {"ReadCapacityUnits": 50, "WriteCapacityUnits
 def test_a_raise_changes_one_rate_and_leaves_the_other(
     given: Recommendation, table: TableFacts, changed: dict[str, object]
 ) -> None:
-    command = command_of(given, table, "--region eu-west-1")
+    command = command_of([given], table, "--region eu-west-1")
     assert command is not None
     request = parameters(command)
     assert request == {"TableName": "orders", **changed}
@@ -69,23 +69,36 @@ def test_a_raise_changes_one_rate_and_leaves_the_other(
     validate_parameters(request, model.operation_model("UpdateTable").input_shape)
 
 
+def test_all_raises_of_a_table_are_one_update() -> None:
+    reads = advice("raise_capacity").model_copy(update={"direction": READ, "units": 70.0})
+    steps = [advice("raise_capacity"), reads, advice("raise_capacity", "by_day")]
+    assert parameters(command_of(steps, PROVISIONED, "") or "") == {
+        "TableName": "orders",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 70, "WriteCapacityUnits": 42},
+        "GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by_day", **RAISED}}],
+    }
+    assert command_of([*steps, advice("shard_writes")], PROVISIONED, "") is None
+    scaled = AutoScaling(scaled=(ScalingRange(index="by_day", side=WRITE, min=5, max=30),))
+    assert command_of(steps, PROVISIONED, "", scaled) is None, "its range is another command"
+
+
 def test_what_is_scaled_gets_another_range_and_what_is_not_known_gets_no_command() -> None:
     scaled = AutoScaling(scaled=(ScalingRange(index="by_day", side=WRITE, min=5, max=30),))
-    command = command_of(advice("raise_capacity", "by_day"), PROVISIONED, "--region eu-west-1", scaled)
+    command = command_of([advice("raise_capacity", "by_day")], PROVISIONED, "--region eu-west-1", scaled)
     assert command is not None
     assert "--resource-id table/orders/index/by_day" in command
     assert "dynamodb:index:WriteCapacityUnits --min-capacity 42 --max-capacity 42" in command
-    higher = command_of(advice("raise_maximum", "by_day"), PROVISIONED, "--region eu-west-1", scaled)
+    higher = command_of([advice("raise_maximum", "by_day")], PROVISIONED, "--region eu-west-1", scaled)
     assert higher.endswith("--min-capacity 5 --max-capacity 42"), "between equal bounds nothing scales"
     for given, table in (
         (advice("raise_capacity"), ON_DEMAND),
         (advice("raise_capacity", units=None), PROVISIONED),
         (advice("back_off"), PROVISIONED),
     ):
-        assert command_of(given, table, "--region eu-west-1") is None
+        assert command_of([given], table, "--region eu-west-1") is None
 
 
 def test_what_has_as_much_by_now_is_not_lowered() -> None:
     raised = PROVISIONED.model_copy(update={"provisioned": Capacity(read=5.0, write=4_000.0)})
-    assert command_of(advice("raise_capacity"), raised, "") is None
-    assert command_of(advice("raise_minimum"), raised, "") is None
+    assert command_of([advice("raise_capacity")], raised, "") is None
+    assert command_of([advice("raise_minimum")], raised, "") is None

@@ -235,6 +235,19 @@ def test_a_partition_refuses_its_hot_key(by_partitions: float, hot_per_s: float,
 
 
 @pytest.mark.parametrize(
+    ("provisioned_per_s", "hot_per_s"), [(4_000.0, 1_000 + 2_400), (2_000.0, 1_000 + 1_200)]
+)
+def test_without_causes_a_table_with_room_refused_its_hot_key(
+    provisioned_per_s: float, hot_per_s: float
+) -> None:
+    rule = counted("accessed", {"hot": 3 * 60_000.0, "cold": 3 * 18_000.0}, 3 * 120_000.0)
+    found = evidence(rule, ConsumedWriteCapacityUnits=120_000.0, WriteThrottleEvents=144_000.0)
+    table = TableFacts(name="orders", provisioned=Capacity(read=5, write=provisioned_per_s))
+    (heat,) = insight_heats(found.model_copy(update={"table": table}))
+    assert heat.hottest[0].units_per_s == pytest.approx(hot_per_s)
+
+
+@pytest.mark.parametrize(
     ("refused", "beside"),
     [
         ({"a": 30_000.0, "b": 30_000.0}, ["b"]),  # 1,000 + 500 WCU/s each

@@ -10,6 +10,7 @@ import pytest
 from keyheat.analysis.advice.fix import remedy_of, start_of
 from keyheat.analysis.advice.replay import NEVER_S, as_it_behaved, as_it_was
 from keyheat.analysis.advice.rerun import MOST_S
+from keyheat.analysis.advice.search import limits_of
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.table_diagnosis import diagnosed_alone, replayed_table
 from keyheat.analysis.timeline import timeline
@@ -21,7 +22,7 @@ from keyheat.runs.plausibility import read_evidence
 from keyheat.show.advice import cure_of, cures_elsewhere, now_of, other_cures, outlook, simulated_words
 from keyheat.show.diagnosis import diagnosis_answer
 from keyheat.simulator.simulate import simulate
-from keyheat.words import Capacity
+from keyheat.words import WRITE, Capacity
 from tests.conftest import Golden
 from tests.make import (
     START,
@@ -216,6 +217,18 @@ def test_a_replay_has_the_capacity_of_then(raised: bool) -> None:
     described = {"provisioned_now" if raised else "provisioned": {"read": 100, "write": 1_300}}
     found = an_evidence(consumed(300, 300), provisioned(300), minutes=2, table=described)
     assert as_it_was(found.table, timeline(found), START.timestamp()).provisioned == Capacity(100, 300)
+
+
+def test_a_table_limit_is_replayed_with_the_partitions_that_its_burst_showed(tmp_path: Path) -> None:
+    """600 WCU/s have one partition, but one minute took 2,400: no partition may throttle in its place."""
+    seen = of_writes(
+        [500] * 3 + [2_400] + [600] * 8, [0] * 4 + [42_000] * 8, 600, cause="Provisioned",
+        table={"provisioned_now": {"read": 5, "write": 2_000}},
+    )  # fmt: skip
+    write_evidence(tmp_path / "evidence.json", seen)
+    write_diagnosis(tmp_path / "diagnosis.json", diagnosed(seen, replay_s=0))
+    start = start_of(tmp_path, None)
+    assert limits_of(start.rerun.simulated()) == [("table", "table", WRITE)]
 
 
 def test_a_few_throttles_that_are_not_decided_do_not_ask_for_evidence_tonight() -> None:

@@ -5,13 +5,14 @@ Keyheat runs none of them. https://docs.aws.amazon.com/cli/latest/reference/dyna
 
 import json
 import shlex
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from math import ceil
 from typing import Any, Final
 
 from keyheat.runs.formats import CureStep, Diagnosis, Evidence, Recommendation, Window
-from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, TableFacts, region_of_arn
-from keyheat.words import READ, WRITE, Resource, index_of
+from keyheat.runs.table_facts import NOT_SCALED, AutoScaling, ScalingRange, TableFacts, region_of_arn
+from keyheat.words import WRITE, Resource, index_of
 
 RAISED: Final = ("raise_capacity", "raise_maximum", "raise_minimum")
 UPDATE: Final = "aws dynamodb update-table"
@@ -25,41 +26,70 @@ SETTINGS: Final = {
 
 
 def command_of(
-    advice: Recommendation | CureStep, table: TableFacts, where: str, scaled: AutoScaling = NOT_SCALED
+    steps: Sequence[Recommendation | CureStep],
+    table: TableFacts,
+    where: str,
+    scaled: AutoScaling = NOT_SCALED,
 ) -> str | None:
-    """Return the command, on two lines; None if no command exists or the present capacity is unknown.
+    """Return one command for all steps; None if no command exists or the present capacity is unknown.
 
     `where` has the options for the table's Region or endpoint. For `scaled` resources it changes the range,
     since auto scaling would undo a fixed capacity.
     """
-    index, direction, setting = index_of(advice.resource), advice.direction, SETTINGS.get(advice.action)
-    if advice.units is None or direction is None:
-        return None
-    needed, range_now = ceil(advice.units), scaled.of(Resource(index, direction))
-    if advice.action in RAISED and range_now is not None:
-        least = range_now.min if advice.action == "raise_maximum" else needed
-        resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
-        return (
-            f"{SCALE} register-scalable-target --service-namespace dynamodb{_at(where)} \\\n"
-            f"  --resource-id {shlex.quote(resource)} "
-            f"--scalable-dimension dynamodb:{'index' if index else 'table'}:{direction.title()}CapacityUnits "
-            f"--min-capacity {least} --max-capacity {max(needed, range_now.max)}"
-        )
-    owner = table if index is None else next((each for each in table.indexes if each.name == index), None)
-    if setting is None or owner is None:
-        return None
-    option, *names = setting
-    provisioned = owner.provisioned or owner.provisioned_now
-    now = provisioned if option == "provisioned-throughput" else owner.max_on_demand
-    if now is None or (now.of(direction) or 0.0) >= advice.units:  # what was raised since is not lowered
-        return None
-    then = {READ: now.read, WRITE: now.write} | {direction: advice.units}
-    values = {name: ceil(rate) for name, rate in zip(names, then.values(), strict=True) if rate}
-    change = f"--{option} {','.join(f'{name}={value}' for name, value in values.items())}"
-    if index is not None:
-        update: dict[str, Any] = {"IndexName": index, option.title().replace("-", ""): values}
-        change = f"--global-secondary-index-updates {shlex.quote(json.dumps([{'Update': update}]))}"
-    return f"{UPDATE} --table-name {shlex.quote(table.name)}{_at(where)} \\\n  {change}"
+    changes: list[dict[str, Any]] = []  # of table and indexes, as UpdateTable has them
+    for step in steps:
+        index, direction, setting = index_of(step.resource), step.direction, SETTINGS.get(step.action)
+        if step.units is None or direction is None:
+            return None
+        range_now = scaled.of(Resource(index, direction)) if step.action in RAISED else None
+        if range_now is not None:
+            return _range_command(step, table, where, range_now) if len(steps) == 1 else None
+        owner = table if index is None else next((each for each in table.indexes if each.name == index), None)
+        if setting is None or owner is None:
+            return None
+        option, *names = setting
+        provisioned = owner.provisioned or owner.provisioned_now
+        now = provisioned if option == "provisioned-throughput" else owner.max_on_demand
+        if now is None or (now.of(direction) or 0.0) >= step.units:  # what was raised since is not lowered
+            return None
+        change = next((each for each in changes if each["index"] == index), None)
+        if change is None:
+            rates = zip(names, (now.read, now.write), strict=True)
+            change = {"index": index, "option": option, "rates": {name: ceil(of) for name, of in rates if of}}
+            changes.append(change)
+        change["rates"][names[direction is WRITE]] = ceil(step.units)
+    return f"{UPDATE} --table-name {shlex.quote(table.name)}{_at(where)} \\\n  {_options(changes)}"
+
+
+def _options(changes: Sequence[Mapping[str, Any]]) -> str:
+    """The options of `update-table` for the table's rates and those of its indexes."""
+    words, updates = [], []
+    for change in changes:
+        option, rates = change["option"], change["rates"]
+        if change["index"] is None:
+            words.append(f"--{option} {','.join(f'{name}={value}' for name, value in rates.items())}")
+        else:
+            parameter = option.title().replace("-", "")
+            updates.append({"Update": {"IndexName": change["index"], parameter: rates}})
+    if updates:
+        words.append(f"--global-secondary-index-updates {shlex.quote(json.dumps(updates))}")
+    return " \\\n  ".join(words)
+
+
+def _range_command(
+    step: Recommendation | CureStep, table: TableFacts, where: str, range_now: ScalingRange
+) -> str:
+    """The command that sets the range in which a resource scales."""
+    index, needed = index_of(step.resource), ceil(step.units or 0.0)
+    least = range_now.min if step.action == "raise_maximum" else needed
+    resource = f"table/{table.name}" + (f"/index/{index}" if index else "")
+    side = str(step.direction).title()
+    return (
+        f"{SCALE} register-scalable-target --service-namespace dynamodb{_at(where)} \\\n"
+        f"  --resource-id {shlex.quote(resource)} "
+        f"--scalable-dimension dynamodb:{'index' if index else 'table'}:{side}CapacityUnits "
+        f"--min-capacity {least} --max-capacity {max(needed, range_now.max)}"
+    )
 
 
 def _at(where: str) -> str:

@@ -31,7 +31,7 @@ from keyheat.analysis.rules import load_thresholds
 from keyheat.analysis.run_result import RunTraffic, most_provisioned, traffic_of
 from keyheat.analysis.summary import read_summary
 from keyheat.analysis.verdict import groups
-from keyheat.plan.bill import pre_warming, provisioned_month
+from keyheat.plan.bill import pre_warming
 from keyheat.plan.prices import Billing, Prices, load_prices
 from keyheat.plan.quotas import capacities_of
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN, SIMULATED, FileProblem, runs_below
@@ -40,7 +40,6 @@ from keyheat.runs.manifest import Manifest, read_manifest
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.run import read_seconds
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
-from keyheat.scenario.spec.tables import TableSpec
 from keyheat.scenario.variants import with_files_of, with_own_tables
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.jobs import Job
@@ -305,21 +304,16 @@ def tried(
     billing: Billing,
     *,
     replayed: bool = False,
-    table_now: TableSpec | None = None,
 ) -> Tried:
-    """A run directory with a diagnosis; `replayed`: of an incident's demand. Raises `FileProblem`.
-
-    What a month costs is of `table_now` where that is known: its capacity may have been changed since.
-    """
+    """A run directory with a diagnosis; `replayed`: of an incident's demand. Raises `FileProblem`."""
     manifest = read_manifest(folder)
     traffic, most = traffic_of(manifest, read_seconds(folder)), most_provisioned(manifest, scenario)
-    month = provisioned_month(table_now, billing.prices) if table_now else None
     return Tried(
         folder=folder,
         diagnosis=read_diagnosis(folder / FILES[DIAGNOSIS]),
         manifest=manifest,
         traffic=traffic,
-        dollars_per_month=month or month_of(scenario, traffic, manifest.scale, billing, replayed=replayed),
+        dollars_per_month=month_of(scenario, traffic, manifest.scale, billing, replayed=replayed),
         measures=read_summary(folder).measures,
         on_burst=None if scenario.timeline else beyond_provisioned(traffic, most),
     )

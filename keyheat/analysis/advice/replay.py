@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from keyheat.intake.description import table_of
 from keyheat.intake.tables import NotTaken, source_of_facts
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.partitions import provisioned_partitions, warm_partitions
-from keyheat.model.resources import ON_DEMAND_START
+from keyheat.model.resources import ON_DEMAND_START, highest
 from keyheat.numbers import percent, some
 from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN
 from keyheat.runs.client import ClientFiles, read_client_files
@@ -309,6 +310,17 @@ def as_it_was(table: TableFacts, arranged: EvidenceTimeline, second: float) -> T
         mode = "PAY_PER_REQUEST" if was.max_on_demand or switched else None
     indexes = tuple(index.model_copy(update=then(index, index.name)) for index in table.indexes)
     return was.model_copy(update={"billing_mode": mode, "indexes": indexes})
+
+
+def with_partitions_seen(table: TableFacts, arranged: EvidenceTimeline) -> TableFacts:
+    """The table with at least the partitions that its busiest cell took, which its capacity may not tell."""
+    taken: dict[Direction, float | None] = dict.fromkeys(Direction)
+    for track in arranged.tracks:
+        rates = [rate for cell in track.consumed or () if (rate := track.consumed_per_s(cell))]
+        if rates and track.index is None:
+            taken[track.direction] = ceil(max(rates) / arranged.scale)
+    warm = Capacity(read=taken[READ], write=taken[WRITE])
+    return table.model_copy(update={"warm": highest(table.warm or Capacity(), warm)})
 
 
 def _published(

@@ -15,6 +15,7 @@ from keyheat.analysis.advice.replay import (
     measured_share,
     moment_of,
     scenario_of_table,
+    with_partitions_seen,
 )
 from keyheat.analysis.checks import throttle_share
 from keyheat.analysis.heat import RunHeat
@@ -211,6 +212,8 @@ def rerun_of(
     first_s = max(int(evidence.window.start.timestamp()), int(heaviest.start.timestamp()) - BEFORE_S)
     seconds = min(int(evidence.window.end.timestamp()) - first_s, most_s)
     table = as_it_was(evidence.table, arranged, moment_of(heaviest).timestamp())
+    if heaviest.constraint == "table":
+        table = with_partitions_seen(table, arranged)
     as_stated = scenario_of_table(table, seconds, scale=evidence.scale)
     if as_stated is None:
         return None
