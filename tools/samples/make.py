@@ -228,8 +228,6 @@ def _manifest(case: SampleCase, sent: Ints, refused: Ints, seconds: int) -> dict
             "bound": case.generator_bound,
             "fell_behind": case.generator_bound,
             "checks": checks_of(case),
-            "cpu_percent_max": 99.2 if case.generator_bound else 41.0,
-            "loop_lag_ms_max": 310.0 if case.generator_bound else 3.1,
             "asked_per_s": asked,
             "achieved_per_s": attempts / seconds,
             "late_ms_p99": 480.0 if case.generator_bound else 1.4,

@@ -113,10 +113,7 @@ def test_sentences_without_throttles() -> None:
 def test_the_generators_own_fault_comes_first(fell_behind: bool, about: str) -> None:
     record = Record()
     throttle(record, 0)
-    verdict = GeneratorHealth(
-        bound=True, checks=("busy",), missing=(), cpu_percent_max=99, cpu_starved_share=0, loop_lag_ms_max=1,
-        asked_per_s=2, achieved_per_s=1, target_unit="requests", late_ms_p99=1, fell_behind=fell_behind,
-    )  # fmt: skip
+    verdict = GeneratorHealth(bound=True, checks=("busy",), fell_behind=fell_behind)
     shown = content(record, 1, verdict=verdict, missing=["worker b was lost"])
     assert shown["sentence"]["about"] == about
     assert shown["sentence"]["text"].startswith("The load generator is the limit")
