@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from math import isfinite
+from math import inf, isfinite
+from statistics import fmean
 from typing import Any, Final
 
 from keyheat.model import limits
@@ -154,3 +155,30 @@ def _value(name: str, text: str, kind: object) -> Any:
     if not (right and all(isfinite(number) and number >= (kind is int) for number in numbers)):
         raise ValueError(f"{name} takes {takes}, got {text!r}")
     return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
+ROUNDING: Final = 1e-9  # relative difference at which numbers count as equal
+
+
+def last_change(rates: Sequence[float]) -> int:
+    """The second since which the rate is what it is at the end."""
+    return next((at for at in range(len(rates) - 1, 0, -1) if rates[at] != rates[at - 1]), 0)
+
+
+def exhaustion_s(
+    demand: Sequence[float], rates: Sequence[float], most_saved: Sequence[float]
+) -> float | None:
+    """Second at which burst capacity is spent; past the end in a longer load; None: never.
+
+    `demand` and `rates` in units/s, `most_saved` in units, of each second. A longer load goes on as it did
+    since the last change of the rate.
+    """
+    saved, since = inf, last_change(rates)
+    for second, (demand_per_s, rate, most) in enumerate(zip(demand, rates, most_saved, strict=True)):
+        saved = min(saved, most) + rate - demand_per_s
+        if saved < -ROUNDING * rate:
+            return second
+    beyond_per_s = fmean(demand[since:]) - rates[-1]
+    if beyond_per_s <= ROUNDING * rates[-1]:
+        return None
+    return len(rates) + saved / beyond_per_s if since else fmean(most_saved) / beyond_per_s

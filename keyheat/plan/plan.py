@@ -3,17 +3,16 @@
 Leaves out shards that share a partition, splits and retries, which a simulation covers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
 
-from keyheat.model.behaviour import DEFAULT
+from keyheat.model.behaviour import DEFAULT, ROUNDING, exhaustion_s, last_change
 from keyheat.numbers import consumed_units
 from keyheat.plan.bill import Bill, bill_of_run
 from keyheat.plan.prices import Prices
@@ -42,7 +41,6 @@ from keyheat.words import LIMITS, WRITES_FIRST, Constraint, Direction, KnownCons
 
 MOST_DIFFERENCE: Final = 1.25  # times, above which a replay says that it asks for something else
 LEAST_PER_S: Final = 1.0  # units: less is not compared
-ROUNDING: Final = 1e-9  # relative difference at which numbers count as equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,11 +121,11 @@ def _capacity(
             continue
         saved = [DEFAULT.saved_units(rate, index_writes=side.buffered) * scale for rate in rates]
         limits = rates * scale
-        from_s = exhaustion_s(demand, limits, saved)
+        from_s = exhaustion_s(demand.tolist(), limits.tolist(), saved)
         if from_s is None:
             continue
         second, later = int(from_s), from_s >= len(limits)
-        since = _last_change(limits)
+        since = last_change(limits.tolist())
         asked_per_s, limit = float(demand[since:].mean()), float(limits[-1])
         if not later:
             rests = np.flatnonzero(demand[second:] <= limits[second:])
@@ -154,30 +152,6 @@ def provisioned_per_s(scenario: Scenario, side: ResourceSide, seconds: int) -> F
     return rates if (rates < np.inf).any() else None
 
 
-def _last_change(rates: Floats) -> int:
-    """The second since which the rate is what it is at the end."""
-    changes = np.flatnonzero(rates[1:] != rates[:-1])
-    return int(changes[-1]) + 1 if len(changes) else 0
-
-
-def exhaustion_s(demand: Floats, rates: Floats, most_saved: Sequence[float]) -> float | None:
-    """Second at which burst capacity is spent; past the end in a longer load; None: never.
-
-    A longer load goes on as it did since the last change of the rate.
-    """
-    saved, since = float("inf"), _last_change(rates)
-    for second, (demand_per_s, rate, most) in enumerate(
-        zip(demand.tolist(), rates.tolist(), most_saved, strict=True)
-    ):
-        saved = min(saved, most) + rate - demand_per_s
-        if saved < -ROUNDING * rate:
-            return second
-    beyond_per_s = float(demand[since:].mean() - rates[-1])
-    if beyond_per_s <= ROUNDING * rates[-1]:
-        return None
-    return len(rates) + saved / beyond_per_s if since else fmean(most_saved) / beyond_per_s
-
-
 def _maxima(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[ThrottleForecast]:
     for side, totals in sent.sides.items():
         resource, seconds = given[side.table, side.index], len(totals.per_s)
@@ -185,7 +159,7 @@ def _maxima(sent: LoadTotals, given: GivenCapacities, scale: float) -> Iterator[
         if most is None:
             continue
         saved = DEFAULT.saved_units(most, index_writes=side.buffered, on_demand=True) * scale
-        from_s = exhaustion_s(totals.per_s, np.full(seconds, most * scale), [saved] * seconds)
+        from_s = exhaustion_s(totals.per_s.tolist(), [most * scale] * seconds, [saved] * seconds)
         if from_s is not None:
             yield _limit(
                 "max_on_demand", resource, side.direction, from_s=from_s, later=from_s >= seconds,

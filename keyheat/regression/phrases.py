@@ -48,7 +48,8 @@ def headline(outcome: SessionOutcome) -> str:
         case "unaccepted":
             return f"{outcome.suite} {_unaccepted(outcome)}."
         case "regressed":
-            return f"{outcome.suite} regressed: {of_gates if failed else 'thresholds are broken'}."
+            broken = "breaks thresholds of its scenarios"
+            return f"{outcome.suite} {f'regressed: {of_gates}' if failed else broken}."
         case "invalid" if outcome.invalid:
             bad = f"{len(outcome.invalid)} of {some(_run_count(outcome), 'run')} are invalid"
             return f"{outcome.suite} is inconclusive: {bad}{f'; {of_gates}' if failed else ''}."

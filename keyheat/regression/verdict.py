@@ -67,6 +67,11 @@ def compared(
     broken = any(run.broken for run in results.runs)
     if verdict == "unaccepted" or (verdict == "regressed" and not worse and not broken):
         because += (f"If this is as intended: {to_accept}",)
+    if broken and verdict == "regressed":
+        because += (
+            "A session with a broken threshold is never accepted: change the table or the load, or the "
+            "limit in [thresholds].",
+        )
     return {
         "cases": cases, "verdict": verdict, "because": because, "findings": findings,
         "differences": forbidding, "suspects": suspects,
@@ -186,6 +191,8 @@ def _worse(case: str, findings: Mapping[str, GateFinding]) -> str:
         ]
         burst = any(isinstance(finding.after, float | int) and finding.after > 1 for finding in used)
         now = "runs on burst capacity" if burst else "uses more of its capacity"
+        if share is not None and share.after:
+            now = "asks for more than it has" if burst else now
         words = f"{case} now {now}: {', '.join(of)}"
         named |= set(CAPACITY_USED)
     if labels is not None and labels.failed:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from keyheat.model.behaviour import ROUNDING
 from keyheat.numbers import UNITS, a_month, measured, percent, rate, some, span, whole
 from keyheat.plan.bill import provisioned_month
-from keyheat.plan.plan import ROUNDING, ScenarioPlan, provisioned_per_s
+from keyheat.plan.plan import ScenarioPlan, provisioned_per_s
 from keyheat.plan.prices import MONTH_S
 from keyheat.plan.quotas import GivenCapacity, Quotas, capacities_of, shards_needed
 from keyheat.plan.totals import LoadTotals, OperationTotals, SideTotals

@@ -47,10 +47,11 @@ def outcome_answer(outcome: SessionOutcome, folder: Path | None = None) -> Answe
     differences = Section(
         id="differences", title="What differs from the baseline", tables=(Table(title="Setup", rows=rows),)
     )
+    broken = outcome.verdict == "regressed" and not outcome.failed
     compared, beyond = outcome.verdict != "not_compared", len(outcome.because) - MOST
     return Answer(
         title=outcome.suite,
-        label=SHOWN[outcome.verdict],
+        label="Broken threshold" if broken else SHOWN[outcome.verdict],
         tone="none" if outcome.verdict in GOOD else "failed" if outcome.verdict == "regressed" else "invalid",
         sentence=headline(outcome),
         context=f"{capital(baseline_phrase(outcome))}."

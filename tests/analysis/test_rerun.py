@@ -139,7 +139,7 @@ def test_a_partition_of_an_index_is_exceeded_while_its_buffer_fills(
     hottest_per_s: float, key_per_s: float, buffer_full_s: float | None, is_exceeded: bool
 ) -> None:
     needs = Scheduled(
-        per_s=1_600, mean_per_s=1_600, partition_per_s=1_000, partitions=3,
+        per_s=1_600, by_second=[1_600.0], partition_per_s=1_000, partitions=3,
         hottest_per_s=hottest_per_s, key_per_s=key_per_s, buffer_full_s=buffer_full_s,
     )  # fmt: skip
     table = {"name": "scans", "provisioned": HAS, "indexes": [INDEX]}

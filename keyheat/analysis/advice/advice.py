@@ -151,7 +151,7 @@ def scheduled(scenario: Scenario) -> Schedule:
             per_s=float(needs.per_s.max()) / scale,
             partition_per_s=needs.hottest.ceiling_per_s / scale,
             partitions=needs.hottest.partitions,
-            mean_per_s=float(needs.per_s.mean()) / scale,
+            by_second=(needs.per_s / scale).tolist(),
             buffer_full_s=needs.full_from_s,
             hottest_per_s=needs.hottest.asked_per_s / scale,
             key_per_s=needs.hottest.key_per_s / scale,

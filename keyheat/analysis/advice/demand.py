@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from keyheat.analysis.track import EvidenceTrack, Span
 from keyheat.model import limits
-from keyheat.model.behaviour import DEFAULT
+from keyheat.model.behaviour import DEFAULT, exhaustion_s
 from keyheat.model.limits import EVENTUAL_READ_FACTOR, PAGE_BYTES, READ_UNIT_BYTES
 from keyheat.numbers import units, whole
 from keyheat.runs.formats import Label
@@ -137,14 +137,16 @@ class Scheduled:
     per_s: float
     partition_per_s: float  # one partition's ceiling for such requests
     partitions: int
-    mean_per_s: float
+    by_second: Sequence[float]
     hottest_per_s: float  # of the hottest partition
     key_per_s: float  # of the most used key of the hottest partition; 0 if keys are too many to name
     buffer_full_s: float | None  # when the write buffer before a partition of an index is full; None: never
 
     def carried_s(self, has: float, saved_units: float) -> float:
-        """Seconds for which saved units serve the demand beyond a limit; infinity: for ever."""
-        return saved_units / (self.mean_per_s - has) if self.mean_per_s > has else inf
+        """Seconds for which saved units serve the demand beyond a limit, as in a plan; infinity: for ever."""
+        seconds = len(self.by_second)
+        at_s = exhaustion_s(self.by_second, [has] * seconds, [saved_units] * seconds)
+        return inf if at_s is None else at_s
 
 
 Schedule = Mapping[tuple[str, Direction], Scheduled]
