@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -24,8 +23,7 @@ from benchmarks._table import Row, show
 from keyheat import runfiles
 from keyheat.runs import parquet
 from keyheat.show.report import write_report
-from tools.samples.cases import HOT_KEY
-from tools.samples.make import make_run
+from tools.samples import make_run
 
 SLOWDOWN: Final = 6
 TIMES: Final = 5
@@ -73,8 +71,8 @@ SCROLL = """
 
 def day(folder: Path) -> Path:
     """A day with throttles on the table and on two indexes, each with numbers of its own."""
-    case = replace(HOT_KEY, demand_per_s=400, ceiling_per_s=340, hot_share=0.9, burst_again_s=3_600)
-    run_dir = make_run(case, folder / "run", seconds=DAY_S)
+    busy = ("load.requests_per_s=400", "load.item_bytes=1_000", "table.provisioned.write=340")
+    run_dir = make_run("hotkey", folder / "run", seconds=DAY_S, settings=busy)
     path = run_dir / runfiles.FILES[runfiles.SECONDS]
     seconds = parquet.read_table(path, runfiles.SECONDS)
     rng = np.random.default_rng(1)
@@ -168,7 +166,7 @@ def main(*words: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         if words == ("day",):
             return 0 if show("The page of a day at one-second steps", of_a_day(Path(folder))) else 1
-        page = write_report(make_run(HOT_KEY, Path(folder) / "run"), datetime.now(UTC))
+        page = write_report(make_run("hotkey", Path(folder) / "run"), datetime.now(UTC))
         rows = [_size_of(page), *(_opened(page) if CHROMIUM else ())]
     return 0 if show(f"A report opened by a browser {SLOWDOWN} times slower", rows) else 1
 

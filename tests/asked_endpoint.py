@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
+from keyheat.evidence.cloudwatch import MetricSource
 from keyheat.evidence.collection import collect_table
 from keyheat.evidence.simulated import evidence_of
 from keyheat.load.tables.control import creation
@@ -118,10 +119,10 @@ class AskedEndpoint(ServedTables):
         """What DescribeTable and CloudWatch say once the last minute is over, and what the client saw."""
         seen = evidence_of(sent)
         self.app.clock.now_s = seen.window.end.timestamp()
-        published = collect_table(
-            seen.table, seen.window,
-            client_factory=self.app.client, clock=self.app.clock, sleep=self.app.clock.advance,
-        )  # fmt: skip
+        source = MetricSource(
+            client_factory=self.app.client, clock=self.app.clock, sleep=self.app.clock.advance
+        )
+        published = collect_table(source, seen.table, seen.window)
         return published.model_copy(
             update={"seconds": seen.seconds, "throttles": seen.throttles, "scale": seen.scale}
         )

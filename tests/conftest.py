@@ -24,8 +24,7 @@ from keyheat.show.console import set_mode
 from keyheat.words import DONE
 from tests.browsing import browser, new_page, opener, visit  # noqa: F401  # fixtures of every folder below
 from tests.load.forked import Load, LocustServer, clean_environment
-from tools.samples.cases import CASES
-from tools.samples.make import make_run
+from tools.samples import make_run
 
 pytest_plugins = ["tests.dry_runs", "tests.opened"]
 
@@ -194,7 +193,7 @@ def sample(made_samples: Path, tmp_path: Path) -> Sample:
     def make(name: str = "hotkey", *, without: tuple[str, ...] = ()) -> Path:
         made = made_samples / name
         if not made.exists():
-            make_run(next(case for case in CASES if case.name == name), made, seconds=40)
+            make_run(name, made, seconds=40)
         run = shutil.copytree(made, tmp_path / name)
         for file in without:
             (run / file).unlink()

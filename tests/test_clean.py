@@ -15,7 +15,6 @@ from keyheat.plan.prices import load_prices
 from keyheat.runs.manifest import Manifest
 from tests.conftest import Verb
 from tests.endpoint.account import attributes, on_demand, schema
-from tests.load.scripted import serving
 from tests.make import START, a_run
 from tests.outside import elsewhere
 
@@ -68,20 +67,6 @@ def test_elsewhere_nothing_is_deleted_without_yes(client: Any, url: str, verb: V
     assert (said.code, left_in(client)) == (0, ["c"])
     assert said.says(f"2 items of run {RUN_ID} deleted from table orders")
     assert "At 1,000 units per second" in said.err
-
-
-@pytest.mark.opens
-def test_a_host_that_only_the_file_names_is_not_asked(
-    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A run's folder can come from anybody; what asks there signs with the keys of whoever cleans."""
-    monkeypatch.chdir(tmp_path)
-    with serving() as server:
-        folder = run_at(elsewhere(server.url))
-        said = verb("clean", folder, "--yes")
-    assert (said.code, server.connections) == (4, 0)
-    assert "neither DynamoDB in AWS nor on this machine" in said.err
-    assert "say --endpoint-url and its URL" in said.err
 
 
 @pytest.mark.opens

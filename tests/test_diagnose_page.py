@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from keyheat.cli import evidence as verbs
-from keyheat.evidence import collection
+from keyheat.evidence import request
 from keyheat.evidence import table as target
 from keyheat.runs.plausibility import read_evidence
 from tests.conftest import Verb
@@ -51,7 +51,7 @@ def app() -> ServiceApp:
 @pytest.fixture
 def run(app: ServiceApp, verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a line of the page to a good end, in an empty folder, against the table; gives what it printed."""
-    monkeypatch.setattr(collection, "boto3_clients", lambda **_options: app.client)
+    monkeypatch.setattr(request, "boto3_clients", lambda **_options: app.client)
     monkeypatch.setattr(verbs, "time", SimpleNamespace(time=app.clock))
     monkeypatch.chdir(tmp_path)
 
@@ -122,7 +122,7 @@ def test_a_colleague_with_the_aws_cli_has_what_a_live_table_says(
     live = read_evidence(Path("orders.json"))
     for line in ASKED:
         run(line)
-    monkeypatch.setattr(collection, "boto3_clients", lambda **_options: pytest.fail("asked AWS"))
+    monkeypatch.setattr(request, "boto3_clients", lambda **_options: pytest.fail("asked AWS"))
     collect, analyze = FILES
     run(collect)
     assert "partition" in run(analyze)

@@ -1,102 +1,95 @@
-"""`keyheat init --from-metrics`: the rates of a table by what CloudWatch counted, and nothing made up."""
+"""`keyheat init --from-metrics`: a scenario of a table's worst hour, by what CloudWatch counted."""
 
 import tomllib
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.stub import Stubber
 
+from keyheat.evidence import table as target
 from keyheat.evidence.cloudwatch import fetch
-from keyheat.intake.measured import measure_traffic
-from keyheat.intake.scenario import Demand, scenario_text
-from keyheat.intake.sources import source_of
+from keyheat.intake.measured import worst_hour
 from keyheat.intake.tables import NotTaken
-from keyheat.runs.formats import HotKey
-from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.simulator.masses import masses_of
+from keyheat.model.resources import Cause
+from tests.conftest import Verb
 from tests.endpoint.asking import START, create
 from tests.endpoint.clients import ServiceApp, service_app_at, unasked_client
 
 
 @pytest.fixture
-def app() -> ServiceApp:
-    """A table `orders`: an hour of 2 writes a second, in one minute of it 20, and reads in the next hour."""
+def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServiceApp:
+    """A table `orders`: an hour of 2 writes a second, in one minute of it 20, and fewer reads after it."""
     app = service_app_at()
     create(app, "orders")
-    minutes = app.service.catalog.get("orders").model
     for minute in range(120):
-        now_s = app.clock()
-        puts = 1_200 if minute == 17 else 120 if minute < 60 else 0
-        for _ in range(puts):
-            minutes.minutes.completed("PutItem", 2.0, now_s)
-        for _ in range(60 if minute >= 60 else 0):
-            minutes.minutes.completed("Query", 2.0, now_s)
-        minutes.resource(None).write.meter.accepted_many(max(puts, 1), 3.0 * puts, now_s)
-        app.clock.advance(60)
+        minute_of(app, puts=1_200 if minute == 17 else 120 if minute < 60 else 0, reads=minute >= 60, units=3)
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+    monkeypatch.chdir(tmp_path)
     return app
 
 
-def now(app: ServiceApp) -> datetime:
-    return datetime.fromtimestamp(app.clock(), UTC)
+def minute_of(app: ServiceApp, *, puts: int, units: float, reads: bool = False, throttled: int = 0) -> None:
+    """A minute of requests, of writes with so many units each, with the throttled ones of a partition."""
+    model, now_s = app.service.catalog.get("orders").model, app.clock()
+    for _ in range(puts):
+        model.minutes.completed("PutItem", 2.0, now_s)
+    for _ in range(60 * reads):
+        model.minutes.completed("Query", 2.0, now_s)
+    for _ in range(throttled):
+        model.minutes.throttled_request("PutItem", now_s)
+    meter = model.resource(None).write.meter
+    meter.accepted_many(puts, units * puts, now_s)
+    meter.refused(Cause.KEY_RANGE, now_s, throttled)
+    app.clock.advance(60)
 
 
-def measured(cloudwatch: Any, now: datetime) -> Any:
-    return measure_traffic(partial(fetch, lambda _service: cloudwatch, "orders"), [], days=14, now=now)
+def measured(verb: Verb) -> tuple[dict[str, Any], str]:
+    said = verb("init", "--table", "orders", "--from-metrics", "--endpoint-url", "http://127.0.0.1:8000")
+    assert said.code == 0, said.err
+    text = Path("orders.toml").read_text()
+    return tomllib.loads(text), text
 
 
-def test_the_busiest_minute_is_the_peak_and_the_scenario_says_where_its_rates_come_from(
-    app: ServiceApp,
-) -> None:
-    found = measured(app.cloudwatch, now(app))
-    assert found.peak_at == START + timedelta(minutes=17)
-    tasks = {task.operation: (task.per_s, task.mean_per_s) for task in found.tasks}
-    assert tasks == {
-        "PutItem": (20.0, pytest.approx((59 * 120 + 1_200) / (3 * 3_600))),
-        "Query": (0, pytest.approx(3_600 / (3 * 3_600))),  # nobody asked in that minute
-    }
-    table = source_of(app.ddb.describe_table(TableName="orders")["Table"]).tables[0]
-    text = scenario_text(table, Demand(measured=found), "the live table", "schema.json")
-    assert "# By CloudWatch, the busiest minute of 3 h was" in text
-    assert "per_s = 20  # mean: 0.767/s" in text
-    scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
-    assert scenario.load.requests_per_s == pytest.approx(20 + 3_600 / (3 * 3_600), rel=1e-3)
-    assert [task.operation for task in scenario.tasks] == ["put", "query"]
+def test_the_busiest_minute_of_the_busiest_hour_is_the_peak(app: ServiceApp, verb: Verb) -> None:
+    raw, text = measured(verb)
+    peak = START + timedelta(minutes=17)
+    assert f"# By CloudWatch, the busiest minute of the busiest hour of 14 d was {peak:%FT%RZ}:" in text
+    assert raw["tasks"] == [{"operation": "put", "per_s": 20}], "nobody read in that minute"
+    assert f"per_s = 20  # mean: {(59 * 120 + 1_200) / 3_600:.3g}/s" in text
+    assert raw["load"]["item_bytes"] == (3 - 0.5) * 1_024
 
 
-def test_the_hour_that_throttled_most_is_repeated_with_the_keys_that_it_names(app: ServiceApp) -> None:
+def test_the_hour_that_throttled_most_is_repeated_with_its_key(app: ServiceApp, verb: Verb) -> None:
     """The busiest minute of all did not throttle, and its items were small: it is not the one to repeat."""
-    model = app.service.catalog.get("orders").model
     for _ in range(60):
-        for _ in range(60):
-            model.minutes.completed("PutItem", 2.0, app.clock())
-            model.minutes.throttled_request("PutItem", app.clock())
-        model.resource(None).write.meter.accepted_many(60, 60 * 17.0, app.clock())
-        app.clock.advance(60)
-    found = measured(app.cloudwatch, now(app))
-    assert (found.throttled, found.hour.start) == (True, START + timedelta(hours=2))
-    hot = HotKey(key="hot", share=0.98, throttles=3_600, units_per_s=34.0, direction="write")
-    table = source_of(app.ddb.describe_table(TableName="orders")["Table"]).tables[0]
-    demand = Demand(measured=replace(found, hot_keys=(hot,)))
-    text = scenario_text(table, demand, "the live table", "schema.json")
-    scenario = scenario_from_dict(tomllib.loads(text), "orders.toml")
-    assert max(masses_of(scenario.keys.pattern()).shares) == pytest.approx(0.98, abs=0.001)
-    assert scenario.tasks[0].per_s == 2.0, "accepted and throttled"
-    assert -(-scenario.load.item_bytes // 1_024) == 17, "units of an item"
+        minute_of(app, puts=60, units=17, throttled=60)
+    raw, text = measured(verb)
+    assert "the busiest throttled minute of the hour that throttled most was" in text
+    assert raw["tasks"] == [{"operation": "put", "per_s": 2}], "accepted and throttled"
+    assert -(-raw["load"]["item_bytes"] // 1_024) == 17, "units of an item"
+    assert raw["keys"] == {"kind": "hot_key", "share": 1, "keys": 1_000}
+    assert "ASSUMED: no key is named; one key with this share throttles as much" in text
 
 
-def test_a_table_that_nobody_asked_has_no_rates() -> None:
+def test_a_table_that_nobody_asked_has_no_rates(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     app = service_app_at()
     create(app, "orders")
     app.clock.advance(7_200)
-    assert measured(app.cloudwatch, now(app)) is None
+    monkeypatch.setattr(target, "boto3_clients", lambda **_options: app.client)
+    monkeypatch.chdir(tmp_path)
+    _raw, text = measured(verb)
+    assert "By CloudWatch" not in text
 
 
 def test_who_may_not_ask_is_told_what_it_takes() -> None:
     cloudwatch = unasked_client("cloudwatch")
     with Stubber(cloudwatch) as stub:
         stub.add_client_error("get_metric_data", "AccessDenied", "no identity-based policy allows it")
+        fetch_orders = partial(fetch, lambda _service: cloudwatch, "orders")
         with pytest.raises(NotTaken, match="--from-metrics needs cloudwatch:GetMetricData"):
-            measured(cloudwatch, datetime(2026, 11, 23, tzinfo=UTC))
+            worst_hour(fetch_orders, days=14, now=datetime(2026, 11, 23, tzinfo=UTC))

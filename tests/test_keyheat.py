@@ -54,6 +54,7 @@ def test_collect_asks_the_endpoint_that_the_run_names_or_that_somebody_gives(
         (("collect", "--run"), "endpoint_url", {"target": "http://0.0.0.0:1"}, "--endpoint-url"),
         (("collect", "--run"), "endpoint_url", {"target": "local"}, "--endpoint-url"),
         (("fix", "--yes"), "target", {}, "--target"),
+        (("clean", "--yes"), "endpoint_url", {}, "--endpoint-url"),
     ],
 )
 def test_a_host_that_only_the_file_names_is_not_asked(

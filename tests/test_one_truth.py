@@ -17,16 +17,16 @@ import pytest
 from rich.console import Console
 
 from keyheat.analysis.advice.fix import tried
-from keyheat.analysis.diagnosis import analyze_run, load_run
+from keyheat.analysis.diagnosis import load_run
 from keyheat.analysis.loaded_step import loaded_step
-from keyheat.analysis.report import load_run as load_page
+from keyheat.analysis.report import read_run
 from keyheat.analysis.summary import read_summary
 from keyheat.cli.main import main
+from keyheat.cli.simulate import diagnosed
 from keyheat.numbers import a_month, clock, measured, percent, rate, span, whole
 from keyheat.plan.prices import Billing, load_prices
 from keyheat.regression.history import StoredRun
 from keyheat.runfiles import FILES, RUN
-from keyheat.runs.formats import write_diagnosis
 from keyheat.runs.manifest import read_manifest
 from keyheat.scenario.scenario import scenario_from_dict
 from keyheat.show.compare import ComparedRun, comparison_answer
@@ -38,8 +38,7 @@ from keyheat.show.run import run_answer
 from keyheat.simulator.whatif import load_question
 from keyheat.words import WRITE
 from tests.made_runs import load_evidence
-from tools.samples.cases import CASES
-from tools.samples.make import make_run
+from tools.samples import make_run
 
 pytestmark = pytest.mark.slow
 
@@ -53,19 +52,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A simulated run whose burst is in its first second, and loads that began within a second."""
     folder = tmp_path_factory.mktemp("runs")
     assert main(["simulate", "too-small", "--out", str(folder / "too-small")]) == 0
-    for case in CASES:
-        if case.name in ("hotkey", "sharded"):
-            run = make_run(case, folder / case.name, seconds=60)
-            said = orjson.loads((run / FILES[RUN]).read_bytes())
-            said |= {"started_at": "2026-11-20T12:00:00.400Z", "ended_at": "2026-11-20T12:00:59.700Z"}
-            (run / FILES[RUN]).write_bytes(orjson.dumps(said))
-            write_diagnosis(run / "diagnosis.json", analyze_run(run))
-            write_report(run, datetime.now(UTC))
+    for name in ("hotkey", "sharded"):
+        run = make_run(name, folder / name)
+        said = orjson.loads((run / FILES[RUN]).read_bytes())
+        said |= {"started_at": "2026-11-20T12:00:00.400Z", "ended_at": "2026-11-20T12:00:59.700Z"}
+        (run / FILES[RUN]).write_bytes(orjson.dumps(said))
+        diagnosed(run)
+        write_report(run, datetime.now(UTC))
     return {path.name: path for path in folder.iterdir()}
 
 
 def in_terminal(run: Path) -> str:
-    out, loaded = io.StringIO(), load_page(run)
+    out, loaded = io.StringIO(), read_run(run)
     Console(file=out, width=500).print(terminal_of(run_answer(loaded)))
     return out.getvalue()
 
@@ -255,5 +253,6 @@ def test_a_rate_is_the_mean_over_the_whole_seconds_of_the_load(runs: dict[str, P
     """Of a simulated run all seconds are whole, the burst's among them; a load's first and last are not."""
     edges = slice(1, -1)
     for name, whole_ones in (("too-small", slice(None)), ("hotkey", edges), ("sharded", edges)):
-        units = load_run(runs[name]).seconds.groupby("second")["consumed_units"].sum()
+        seconds = load_run(runs[name]).seconds
+        units = seconds[seconds["direction"] == "write"].groupby("second")["consumed_units"].sum()
         assert read_summary(runs[name]).measures[ACCEPTED] == pytest.approx(units.iloc[whole_ones].mean())

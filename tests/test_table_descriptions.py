@@ -84,24 +84,6 @@ def plan(values: Any, *more: Any, changes: Any = ()) -> dict[str, Any]:
 
 ON_DEMAND = {"billing_mode": "PAY_PER_REQUEST"}
 COPY = {"type": "aws_dynamodb_table_replica", "address": "aws_dynamodb_table_replica.us", "name": "us"}
-OF_ORDERS = {"global_table_arn": "arn:aws:dynamodb:eu-central-1:123456789012:table/orders"}
-CONFIGURED = {
-    "provider_config": {
-        "aws": {"expressions": {"region": {"references": ["var.home"]}}},
-        "aws.us": {"expressions": {"region": {"constant_value": "us-east-2"}}},
-    },
-    "root_module": {
-        "resources": [
-            {"address": "aws_dynamodb_table.o", "provider_config_key": "aws"},
-            {
-                "address": COPY["address"], "provider_config_key": "aws.us",
-                "expressions": {
-                    "global_table_arn": {"references": ["aws_dynamodb_table.o.arn", "aws_dynamodb_table.o"]}
-                },
-            },
-        ]
-    },
-}  # fmt: skip
 
 
 @pytest.mark.slow
@@ -185,21 +167,6 @@ FLEET = {
         for region, units, few in (("eu-west-1", 300, 100), ("us-east-1", 50, 20), ("us-west-2", 300, 100))
     ],
 }  # fmt: skip
-PART = {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}
-MODEL = {
-    "TableName": "Ledger", "KeyAttributes": PART, "BillingMode": "PROVISIONED",
-    "GlobalSecondaryIndexes": [
-        {"IndexName": "by-p", "KeyAttributes": PART, "Projection": {"ProjectionType": "ALL"}}
-    ],
-    "ProvisionedCapacitySettings": {
-        "ProvisionedThroughput": {"ReadCapacityUnits": 1000, "WriteCapacityUnits": 1200},
-        "AutoScalingRead": {
-            "ScalableTargetRequest": {"MinCapacity": 1, "MaxCapacity": 10},
-            "ScalingPolicyConfiguration": {"TargetValue": 60},
-        },
-    },
-}  # fmt: skip
-IN_US_EAST_2 = {**COPY, "values": {**OF_ORDERS, "region": "us-east-2"}}
 TAKEN: dict[str, Any] = {
     "a replica": {
         **DESCRIBED, "TableArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/orders", **IN_US_EAST_1,
@@ -207,22 +174,19 @@ TAKEN: dict[str, Any] = {
     "a replica of a table in a Region that is not said": {**DESCRIBED, **IN_US_EAST_1},
     "a replica's override": {**DESCRIBED, "Replicas": [OVERRIDE]},
     "a Region that reads less, and one that reads as the first": template(FLEET, "GlobalTable"),
-    "a replica of a plan": plan(ON_DEMAND, IN_US_EAST_2),
-    "a replica of a plan, and of its table as well": plan(
-        {**ON_DEMAND, "replica": [{"region_name": "us-east-2"}]}, IN_US_EAST_2
+    "replicas of a plan, of its table and as a resource": plan(
+        {**ON_DEMAND, "replica": [{"region_name": "us-east-2"}]}, COPY
     ),
-    "a replica of a plan, by its ARN": plan(
-        ON_DEMAND, {**COPY, "values": {**OF_ORDERS, "arn": "arn:aws:dynamodb:us-east-2:1:table/orders"}}
-    ),
-    "a replica of a plan, whose provider alone has its Region": plan(ON_DEMAND, {**COPY, "values": {}})
-    | {"configuration": CONFIGURED, "variables": {"home": {"value": "eu-central-1"}}},
-    "a replica of a plan in an unknown Region": plan(
-        {**ON_DEMAND, "replica": [{"region_name": "eu-west-1"}]}, {**COPY, "values": OF_ORDERS}
-    ),
-    "a replica of another table": plan(ON_DEMAND, {**COPY, "values": {}}),
     "on-demand maxima": template(MAXIMA, "GlobalTable"),
     "a policy that names its target": scaled(PROVISIONED, POLICY),
     "a policy that names what it scales": scaled(PROVISIONED, {**TRACKED, **SCALED}),
+    "capacity outside of its scaling": scaled(
+        {
+            **PROVISIONED, "GlobalSecondaryIndexes": [INDEX],
+            "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 1_000},
+        },
+        POLICY,
+    ),
     "a policy of a target that is there": scaled(
         PROVISIONED, {**TRACKED, "ScalingTargetId": f"table/orders|{DIMENSION}|dynamodb"}
     ),
@@ -237,6 +201,9 @@ TAKEN: dict[str, Any] = {
     | {"Mappings": {"M": {"eu": {"r": "25"}}}},
     "a misspelt property": template({**PLAIN, "TableClas": "STANDARD"}),
     "a size that no item has": {"Table": {**DESCRIBED, "TableSizeBytes": 1e40, "ItemCount": 1}},
+    "a maximum that AWS keeps of an on-demand time": {
+        **DESCRIBED, "OnDemandThroughput": {"MaxReadRequestUnits": 90, "MaxWriteRequestUnits": 700},
+    },
     "small items": {**DESCRIBED, "TableSizeBytes": 600, "ItemCount": 10},
     "a short name": template({**PLAIN, "TableName": "t"}),
     "a described class": {**DESCRIBED, "TableClassSummary": {"TableClass": CLASS}},
@@ -249,7 +216,8 @@ TAKEN: dict[str, Any] = {
     "what is switched off": template({**PLAIN, **OFF}),
     "a table that goes": {**DESCRIBED, "TableStatus": "DELETING"},
     "a table that a plan makes anew": plan(ON_DEMAND, changes=[MADE_ANEW]),
-    "a model that disagrees with itself": {"DataModel": [MODEL]},
+    "a name that refers to itself": template({**PLAIN, "TableName": {"Ref": "T"}}),
+    "a name that joins nothing": template({**PLAIN, "TableName": {"Fn::Join": "x"}}),
 }  # fmt: skip
 
 
@@ -287,6 +255,8 @@ WITHOUT_READS = {"WriteCapacityUnits": 20, "ReadCapacityUnit": 5}
 STREAM = {"StreamSpecification": {"StreamViewType": "ALL"}}
 REGIONS = {**STREAM, "Replicas": [{"Region": "mars"}, {"Region": "x"}]}
 SHAPES = {"GlobalSecondaryIndexes": [{**INDEX, "Projection": "ALL"}], "Replicas": "eu-west-1"}
+HUSH = [{"AttributeName": "p", "KeyType": "HUSH"}]
+WORDS = {"ReadCapacityUnits": "many", "WriteCapacityUnits": {}}
 REFUSED = {
     "huge": {"Table": {**DESCRIBED, "ProvisionedThroughput": HUGE}},
     "misspelt": template({**PROVISIONED, "BilingMode": "x", "ProvisionedThroughput": WITHOUT_READS}),
@@ -295,6 +265,10 @@ REFUSED = {
     "a name that a terminal obeys": {"Table": {**DESCRIBED, "TableName": "x\x1bred"}},
     "indexes": template(AMISS),
     "an index of one letter": template({**PLAIN, **BY_P}),
+    "an index without keys": template({**PLAIN, "GlobalSecondaryIndexes": [{"IndexName": "one"}]}),
+    "no such mode or key type": template({**PLAIN, "BillingMode": "FREE", "KeySchema": HUSH}),
+    "text for a list": template({**PLAIN, "KeySchema": "p"}),
+    "throughput of words": template({**PROVISIONED, "ProvisionedThroughput": WORDS}),
     "no such Region or stream": template({**PLAIN, **REGIONS}, "GlobalTable"),
 }
 

@@ -42,8 +42,7 @@ from tests.make import a_run
 from tests.pages.made_answers import made_answers, made_fix
 from tests.regression.outcomes import GOOD, REGRESSED
 from tests.trial.worlds import observed, trial_of
-from tools.samples.cases import CASES
-from tools.samples.make import make_run
+from tools.samples import SAMPLES, make_run
 from tools.trial.answer import answer_of
 from tools.trial.judgement import judged
 
@@ -156,10 +155,7 @@ ANSWERS: Final[Mapping[str, Callable[[Path, Runs], Answer]]] = {
 }
 """Answers by name, and how each is made of the made-up runs."""
 MADE_UP: Final[Mapping[str, Callable[[Path, Runs], Path]]] = {
-    **{
-        f"run-{case.name}": lambda folder, runs, name=case.name: write_report(runs[name], AT)
-        for case in CASES
-    },
+    **{f"run-{name}": lambda folder, runs, name=name: write_report(runs[name], AT) for name in SAMPLES},
     **{
         name: lambda folder, runs, name=name, make=make: save(
             folder / f"{name}.html", html_of(make(folder, runs), AT)
@@ -245,7 +241,7 @@ def main(folder: Path) -> Path:
 
     pages_in = folder / "pages"
     pages_in.mkdir(parents=True, exist_ok=True)
-    runs = {case.name: make_run(case, pages_in / case.name) for case in CASES}
+    runs = {name: make_run(name, pages_in / name) for name in SAMPLES}
     pages = {name: make(pages_in, runs) for name, make in PAGES.items()}
     shots = shots_of(pages)
     with sync_playwright() as playwright:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import Any, Final
 
@@ -93,6 +94,7 @@ class Facts:
         return self.run_throttles / self.run_attempts if self.run_attempts else None
 
 
+@lru_cache(maxsize=1)  # a page, its first screen and its exit code ask for those of one run in turn
 def facts_of(run: ReportRun) -> Facts:
     """The numbers behind the verdict of a run."""
     resource = verdict_resource(run)

@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 from keyheat.analysis.summary import RunSummary, read_summary, target_of
 from keyheat.inputs import is_text
-from keyheat.masking import plain
-from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, SIMULATED, FileProblem, parsed_json
+from keyheat.masking import masked, plain
+from keyheat.runfiles import DIAGNOSIS, FILES, REPORT, RUN, FileProblem
 from keyheat.runs.claims import is_claimed
 from keyheat.runs.manifest import read_manifest
 
@@ -91,31 +91,14 @@ def _runs_below(folder: Path, depth: int, problems: list[UnreadPlace]) -> Iterat
 
 def _read(folder: Path) -> FoundRun:
     """Read a run directory. Raises `FileProblem`."""
-    made_s = next(path.stat().st_mtime for name in MARKS if (path := folder / name).exists())
-    if (folder / FILES[DIAGNOSIS]).exists():
-        summary = read_summary(folder)
-        target = summary.setup.target
-        return FoundRun(
-            folder=folder, scenario=summary.scenario, question=summary.question, target=target,
-            started_s=made_s if target == SIMULATED else summary.started_at.timestamp(),
-            duration_s=summary.duration_s,
-            table=_table(folder), summary=summary, report=(folder / REPORT).exists(),
-        )  # fmt: skip
-    target = target_of(manifest := read_manifest(folder))
-    state: State = "never ended" if manifest.status == "running" else "not analyzed"
+    manifest = read_manifest(folder)
+    summary = read_summary(folder) if (folder / FILES[DIAGNOSIS]).exists() else None
+    state: State = "done" if summary else "never ended" if manifest.status == "running" else "not analyzed"
+    at_s = (folder / FILES[RUN]).stat().st_mtime if manifest.simulated else manifest.started_at.timestamp()
     return FoundRun(
-        scenario=manifest.name or folder.name, question=manifest.question or "", target=target,
-        started_s=made_s if target == SIMULATED else manifest.started_at.timestamp(),
-        duration_s=manifest.duration_s,
-        state="under way" if is_claimed(folder) else state, table=manifest.table.name, folder=folder,
+        folder=folder, scenario=manifest.name or folder.name, question=masked(manifest.question or ""),
+        target=masked(target_of(manifest)), started_s=at_s, table=manifest.table.name,
+        duration_s=summary.duration_s if summary else manifest.duration_s, summary=summary,
+        state="under way" if not summary and is_claimed(folder) else state,
+        report=summary is not None and (folder / REPORT).exists(),
     )  # fmt: skip
-
-
-def _table(folder: Path) -> str | None:
-    """The name of the run's table, which a summary does not have."""
-    if not (folder / FILES[RUN]).exists():
-        return None
-    content = parsed_json(folder / FILES[RUN])
-    table = content.get("table") if isinstance(content, dict) else None
-    name = table.get("name") if isinstance(table, dict) else None
-    return name if isinstance(name, str) else None

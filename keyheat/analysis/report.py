@@ -203,7 +203,7 @@ def evidence_alone(evidence: Evidence, diagnosis: Diagnosis) -> ReportRun:
     return ReportRun(diagnosis=diagnosis, evidence=evidence, alone=True)
 
 
-def load_run(run_dir: Path) -> ReportRun:
+def read_run(run_dir: Path) -> ReportRun:
     """Read a run directory. Raises `FileProblem` where there is no readable `diagnosis.json`."""
     missing: list[str] = []
 

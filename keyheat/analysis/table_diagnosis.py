@@ -2,29 +2,32 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from keyheat.analysis.advice.replay import as_it_was, asked_per_s, assumed_share, read_incident
+from keyheat.analysis.advice.replay import (
+    Incident,
+    as_it_was,
+    asked_per_s,
+    assumed_share,
+    incident_of,
+    read_incident,
+)
 from keyheat.analysis.changes import Changes, changes
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.elsewhere import has_errors
 from keyheat.analysis.facts import Facts, facts_of, throttled_spans
-from keyheat.analysis.heat import hot_keys_of, index_heats_of, insight_heats
 from keyheat.analysis.report import ReportRun, evidence_alone
 from keyheat.analysis.rules import load_thresholds
-from keyheat.evidence.clients import boto3_clients, is_local
-from keyheat.evidence.cloudwatch import fetch
+from keyheat.evidence.cloudwatch import MetricSource, fetch
 from keyheat.evidence.collection import EarlierRequest, collect_table, fetch_earlier
 from keyheat.evidence.contributors import CONTRIBUTORS
 from keyheat.evidence.survey import user_errors
 from keyheat.evidence.table import Target
-from keyheat.intake.description import table_of
-from keyheat.intake.measured import MeasuredTraffic, incident_traffic, measure_traffic
+from keyheat.intake.measured import MeasuredTraffic, incident_traffic, worst_hour
 from keyheat.intake.scaling import SERVICE, auto_scaling_of
-from keyheat.intake.tables import Source, SourceTable, source_of_facts
+from keyheat.intake.tables import Source, source_of_facts
 from keyheat.plan.prices import Billing
 from keyheat.runs.client import NO_RECORDS, Records
 from keyheat.runs.formats import BEYOND, Diagnosis, Evidence, Verdict, Window
@@ -103,11 +106,13 @@ def diagnosed_live(
     `announce` is told how many metrics are requested before they are.
     The cure is tried on `replay_s` of its demand; with 0 it is by formula.
     """
-    collected = collect_table(
-        TableFacts(name=table), window, endpoint_url=target.endpoint_url, client_factory=target.factory,
-        clock=target.now.timestamp, show_keys=show_keys, wait=False, announce=announce,
-        records=records or NO_RECORDS,
+    source = MetricSource(
+        client_factory=target.factory, local=target.local, clock=target.now.timestamp, show_keys=show_keys,
+        announce=announce,
     )  # fmt: skip
+    collected = collect_table(
+        source, TableFacts(name=table), window, wait=False, records=records or NO_RECORDS
+    )
     evidence = sound(collected)
     diagnosis = diagnosed(evidence, billing=billing, replay_s=0)
     if any(label.constraint == "table" for label in diagnosis.labels):  # whose capacity scaling may undo
@@ -189,17 +194,30 @@ class ReplayedTable:
     @property
     def source(self) -> Source:
         """The table as a description of it."""
-        unknown = AutoScaling(why="not looked up") if self.facts.billing_mode == "PROVISIONED" else NOT_SCALED
-        table = source_of_facts(self.facts).with_auto_scaling(self.scaling or unknown)
-        return Source("a diagnosis", (table,))
+        facts, notes = self.facts, tuple[str, ...]()
+        if provisioned := facts.provisioned:
+            unknown = [side for side in Direction if provisioned.of(side) is None]
+            least = {side.value: provisioned.of(side) or 1.0 for side in Direction}
+            facts = facts.model_copy(update={"provisioned": Capacity(**least)})
+            notes = tuple(f"the {side} capacity of then; 1 unit/s is assumed" for side in unknown)
+        not_seen = AutoScaling(why="not looked up") if facts.billing_mode == "PROVISIONED" else NOT_SCALED
+        table = source_of_facts(facts).with_auto_scaling(self.scaling or not_seen)
+        return Source("a diagnosis", (replace(table, notes=(*table.notes, *notes)),))
 
 
 def replayed_table(folder: Path) -> ReplayedTable:
     """The incident in a folder of `keyheat diagnose`. Raises `ValueError` where its demand is not known."""
-    incident = read_incident(folder)
+    replayed = _replayed(read_incident(folder))
+    if replayed is None:
+        raise ValueError(f"{folder} has no metrics of its table, so its demand is not known")
+    return replayed
+
+
+def _replayed(incident: Incident, hour: str | None = None) -> ReplayedTable | None:
+    """The table and the demand of an incident, or of an `hour` of a table; None without metrics."""
     traffic = incident_traffic(incident.evidence)
     if traffic is None:
-        raise ValueError(f"{folder} has no metrics of its table, so its demand is not known")
+        return None
     label, assumed = incident.heaviest, None
     arranged = replace(  # let throttled reads take what the scenario's do, where the evidence does not tell
         incident.arranged,
@@ -212,39 +230,34 @@ def replayed_table(folder: Path) -> ReplayedTable:
     )
     if label and (share := assumed_share(arranged, label)):
         assumed = index_of(label.resource), share
-    hot = incident.hot_keys(load_thresholds().recommend.hot_share)
-    facts = as_it_was(incident.evidence.table, incident.arranged, traffic.peak_at.timestamp())
-    unknown = [side for side in Direction if facts.provisioned and facts.provisioned.of(side) is None]
-    if facts.provisioned and unknown:
-        least = {side.value: facts.provisioned.of(side) or 1.0 for side in Direction}
-        facts = facts.model_copy(update={"provisioned": Capacity(**least)})
+    peak_s = traffic.peak_at.timestamp()
     return ReplayedTable(
-        facts=facts,
+        facts=as_it_was(incident.evidence.table, incident.arranged, peak_s),
         traffic=replace(
             traffic,
-            notes=traffic.notes
-            + tuple(f"the {side} capacity of then; 1 unit/s is assumed" for side in unknown),
-            hot_keys=hot,
+            hour=hour,
+            hot_keys=incident.hot_keys(load_thresholds().recommend.hot_share),
             hot_share=assumed,
-            asked_per_s=asked_per_s(arranged, traffic.peak_at.timestamp()),
+            asked_per_s=asked_per_s(arranged, peak_s),
         ),
         verdict=incident.diagnosis.verdict,
         scaling=incident.evidence.auto_scaling,
     )
 
 
-def measured_demand(
-    table: SourceTable, days: int, account: dict[str, Any]
-) -> tuple[MeasuredTraffic | None, str]:
-    """The demand that CloudWatch counted of a live table; None without any; and why something is assumed."""
-    clients = boto3_clients(**account, local=is_local(account["endpoint_url"]), open_minute=True)
-    indexes = [index["name"] for index in table_of(table.description)["indexes"] if not index["local"]]
-    fetch_series = partial(fetch, clients, table.name)
-    traffic = measure_traffic(fetch_series, indexes, days=days, now=datetime.now(UTC))
-    if traffic is None:
+def measured_table(table: str, days: int, target: Target) -> tuple[ReplayedTable | None, str]:
+    """A live table with the demand of its worst hour; None without any; and why something is assumed.
+
+    Raises `NotTaken` if CloudWatch does not answer.
+    """
+    worst = worst_hour(partial(fetch, target.factory, table), days=days, now=target.now)
+    replayed = None
+    if worst is not None:
+        source = MetricSource(client_factory=target.factory, local=target.local, clock=target.now.timestamp)
+        evidence = sound(collect_table(source, TableFacts(name=table), worst.window, wait=False))
+        replayed = _replayed(incident_of(evidence, diagnosed(evidence, replay_s=0)), worst.name)
+    if replayed is None:
         return None, f"CloudWatch counts no request of {days} days: rates are assumed"
-    evidence = collect_table(TableFacts(name=table.name), traffic.hour, **account, wait=False)
-    heats = (*insight_heats(evidence), *index_heats_of(evidence, None))
-    hot = hot_keys_of(heats, load_thresholds().recommend.hot_share)
-    unknown = (line for line in evidence.missing if line.startswith(CONTRIBUTORS) and not hot)
-    return replace(traffic, hot_keys=hot), "".join(f"hot keys are assumed: {line}" for line in unknown)
+    unknown = [line for line in evidence.missing if line.startswith(CONTRIBUTORS)]
+    hot = replayed.traffic.hot_keys
+    return replayed, "".join(f"hot keys are assumed: {line}" for line in unknown if not hot)

@@ -126,11 +126,11 @@ def _arranged(same: _Same) -> EvidenceTimeline:
     facts: dict[str | None, IndexFacts | TableFacts] = {index.name: index for index in evidence.table.indexes}
     facts[None] = evidence.table
     seconds = _seconds(evidence)
-    requests = _requests(evidence, step_s)
+    requests, totals = _requests(evidence, step_s), totals_of(evidence.series)
     tracks = tuple(
         _track(
             evidence, facts.get(index), index, direction, step_s, by_key, reasons, seconds, requests,
-            indexed=bool(names),
+            totals, indexed=bool(names),
         )
         for index in (None, *names)
         for direction in Direction
@@ -143,6 +143,7 @@ def _arranged(same: _Same) -> EvidenceTimeline:
 
 TrackKey = tuple[str | None, Direction]
 SeriesName = tuple[str, str | None, str]  # metric, index, and which extreme
+Totals = Sequence[tuple[Series, float]]  # series with the sums of their values
 
 
 def _track(
@@ -155,6 +156,7 @@ def _track(
     reasons: Mapping[TrackKey, Mapping[int, Mapping[str | None, int]]],
     seconds: Mapping[TrackKey, Mapping[int, SecondCount]] | None,
     requests: Mapping[Direction, Cells],
+    totals: Totals,
     *,
     indexed: bool,
 ) -> EvidenceTrack:
@@ -181,8 +183,7 @@ def _track(
     accepted = (metrics.LATENCY, "SampleCount", "Scan")  # each reads a page
     of_scans = (item for item in evidence.series if (item.metric, item.statistic, item.operation) == accepted)
     scans = next((_cells(series, step_s) for series in of_scans), {})
-    units, alone = _units_of_all(evidence.series, direction, index) if counted else (None, ())
-    whole = units_per_request(evidence.series, direction, index, transactions=True) if counted else None
+    units, alone, whole = _units_of_all(totals if counted else (), direction, index)
     switched = evidence.table.on_demand_since
     return EvidenceTrack(
         index=index,
@@ -210,56 +211,60 @@ def _track(
     )
 
 
-def units_per_request(
-    series: Iterable[Series],
-    direction: Direction,
-    index: str | None,
-    *,
-    transactions: bool = False,
-    alone: bool = False,
-) -> float | None:
-    """Return the mean units of an accepted request.
+def totals_of(series: Iterable[Series]) -> Totals:
+    """The sums that tell the mean units of a request."""
+    told = {metrics.LATENCY, metrics.FAILED_CONDITIONS, metrics.THROTTLED_REQUESTS}
+    told |= {name(side) for name in (metrics.consumed, metrics.throttle_events) for side in Direction}
+    return [(item, sum(value for _at, value in item.points)) for item in series if item.metric in told]
 
-    None if some operation's requests were not counted, unless the counted ones were `alone`; or if they
-    include batches, whose parts CloudWatch does not count, or transactions, but for `transactions`. A read of
-    an index is one request; a write is one of the table and of each index.
+
+def units_per_request(
+    totals: Totals, direction: Direction, index: str | None
+) -> tuple[float | None, float | None, float | None]:
+    """The mean units of an accepted request: as counted, if nothing else was sent, and of transactions.
+
+    Each is None if unknown: the first and the last where some operation's requests were not counted; all
+    where there are batches, whose parts CloudWatch does not count; all but the last where there are
+    transactions. A read of an index is one request; a write is one of the table and of each index.
     """
-    units = requests = 0.0
+    units = requests = transactions = batches = 0.0
     uncounted = {*metrics.SINGLE_REQUESTS[direction]}
-    whole = metrics.TRANSACTIONS[direction] if transactions else ()
-    for item in series:
-        total = sum(value for _at, value in item.points)
-        if (item.metric, item.statistic) == (metrics.LATENCY, "SampleCount"):
-            operation = (item.operation, item.dimension)
-            if operation in metrics.REQUESTS_OF_PARTS[direction] and operation not in whole and total:
-                return None
-            if operation in (*metrics.SINGLE_REQUESTS[direction], *whole):
+    for item, total in totals:
+        operation = (item.operation, item.dimension)
+        if item.metric == metrics.LATENCY and item.statistic == "SampleCount":
+            if operation in metrics.SINGLE_REQUESTS[direction]:
                 uncounted.discard(operation)
                 requests += total
+            elif operation in metrics.TRANSACTIONS[direction]:
+                transactions += total
+            elif operation in metrics.REQUESTS_OF_PARTS[direction]:
+                batches += total
         elif item.whole and item.metric == metrics.consumed(direction) and item.statistic == "Sum":
             units += total if direction == "read" or item.index == index else 0.0
         elif item.metric == metrics.FAILED_CONDITIONS and direction == "write":
             requests += total  # these consume units as well
-    return units / requests if units and requests and (alone or not uncounted) else None
+    sent = requests + transactions
+    each = units / sent if units and sent and not batches else None
+    alone = None if transactions else each
+    return (None, alone, None) if uncounted else (alone, alone, each)
 
 
 def _units_of_all(
-    series: Sequence[Series], direction: Direction, index: str | None
-) -> tuple[float | None, tuple[str, ...]]:
-    """The mean units of an accepted request, and the operations that are assumed to be all that were sent.
+    totals: Totals, direction: Direction, index: str | None
+) -> tuple[float | None, tuple[str, ...], float | None]:
+    """The mean units of an accepted request, the operations that are assumed to be all that were sent, and
+    the mean with transactions.
 
     None is assumed where each was counted, or where those that were have all throttles: a limit refuses every
     operation alike. Nor is it where one request would take more than DynamoDB lets it.
     """
-    units = units_per_request(series, direction, index)
-    alone = units_per_request(series, direction, index, alone=True)
+    units, alone, whole = units_per_request(totals, direction, index)
     if units is not None or alone is None or alone > MOST_UNITS[direction]:
-        return units, ()
+        return units, (), whole
     counted: set[str] = set()
     throttled: defaultdict[str | None, float] = defaultdict(float)
     events = 0.0
-    for item in series:
-        total = sum(value for _at, value in item.points)
+    for item, total in totals:
         if metrics.direction_of(item.operation, item.dimension) == direction:
             if (item.metric, item.statistic) == (metrics.LATENCY, "SampleCount") and item.operation and total:
                 counted.add(item.operation)
@@ -268,7 +273,7 @@ def _units_of_all(
         elif item.metric == metrics.throttle_events(direction) and item.whole:
             events += total if direction == "read" or item.index is None else 0.0
     are_all = sum(throttled[operation] for operation in counted) >= ALMOST_ALL * events > 0
-    return alone, () if are_all else tuple(sorted(counted))
+    return alone, () if are_all else tuple(sorted(counted)), whole
 
 
 def _scaled(rates: Capacity | None, scale: float) -> Capacity:

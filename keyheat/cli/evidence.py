@@ -163,7 +163,7 @@ class Analyzed:
 def analyze(folder: Path | None, options: Analyzed) -> int:
     """Label the throttles of a run directory (and write diagnosis.json), or of an evidence file."""
     from keyheat.analysis.diagnosis import diagnosed as diagnosed_evidence
-    from keyheat.analysis.report import evidence_alone, load_run
+    from keyheat.analysis.report import evidence_alone, read_run
     from keyheat.runs.plausibility import read_evidence
     from keyheat.show.console import working
     from keyheat.show.run import run_answer
@@ -174,7 +174,7 @@ def analyze(folder: Path | None, options: Analyzed) -> int:
     with working("labelling throttles", bars):
         if folder is not None:
             diagnosed(folder, further, billing)
-            run, page = load_run(folder), folder / REPORT
+            run, page = read_run(folder), folder / REPORT
         else:
             assert evidence is not None
             outside = read_evidence(evidence)

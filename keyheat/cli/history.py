@@ -8,8 +8,7 @@ import click
 
 from keyheat.cli.mistakes import CheckedCommand
 from keyheat.cli.options import a_path, give, in_json, the_history
-from keyheat.show.answer import Answer
-from keyheat.show.history import FORMAT, session_answer, sessions_answer, trends_answer
+from keyheat.show.history import session_answer, sessions_answer, trends_answer
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ LAST_LISTED, LAST_DRAWN = 20, 60
 @in_json("the sessions")
 @click.pass_context
 def history(context: click.Context, file: Path, suite: str | None, last: int) -> int:
-    """List sessions, the newest first; show one, pin baselines, draw trends.
+    """List sessions, the newest first; show one, draw trends.
 
     A session without a verdict is running, or was killed.
     """
@@ -47,26 +46,11 @@ def history(context: click.Context, file: Path, suite: str | None, last: int) ->
 @the_history
 @in_json("the session")
 def show(file: Path, session: str) -> int:
-    """Show SESSION, by its number or pinned name: its runs, and the findings of its gates."""
+    """Show SESSION, by its number or label: its runs, and the findings of its gates."""
     with _opened(file) as kept:
-        named = kept.named(session)
+        named = kept.session(session)
         answer = session_answer(file, named, kept.runs(named, side=None), kept.outcome(named))
     return give(answer, DONE, data_alone=True)
-
-
-@history.command(cls=CheckedCommand)
-@click.argument("name")
-@click.argument("session")
-@the_history
-@in_json("the pin")
-def pin(file: Path, name: str, session: str) -> int:
-    """Pin SESSION as NAME, for keyheat regress --baseline NAME."""
-    with _opened(file) as kept:
-        named = kept.named(session)
-        kept.pin(name, named)
-    sentence = f"{name} is session {named.id} of {named.suite}."
-    data = {"format": FORMAT, "history": str(file), "pin": name, "session": named.id}
-    return give(Answer(title="History", sentence=sentence, data=data), DONE, data_alone=True)
 
 
 @history.command(cls=CheckedCommand)
@@ -76,12 +60,9 @@ def pin(file: Path, name: str, session: str) -> int:
 @click.option("--last", type=click.IntRange(1), default=LAST_DRAWN, show_default=True, help="newest sessions")
 @click.option("--out", "page", type=a_path, help="write a page with charts")
 @the_history
-@in_json("the points and the changes of each measure")
+@in_json("the points of each measure")
 def trend(file: Path, suite: str, case: str | None, measure: str | None, last: int, page: Path | None) -> int:
-    """Show the measures of SUITE over its sessions, with regressions and changes marked.
-
-    A change is a session from which on a measure stays at another level.
-    """
+    """Show the measures of SUITE over its sessions, with regressions marked."""
     from keyheat.regression.history import trends_of
 
     with _opened(file) as kept:

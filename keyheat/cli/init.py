@@ -19,6 +19,7 @@ from keyheat.show.answer import Answer
 from keyheat.words import DONE
 
 if TYPE_CHECKING:
+    from keyheat.evidence.table import Target
     from keyheat.intake.tables import Source, SourceTable
     from keyheat.words import Constraint
 
@@ -60,9 +61,9 @@ class InitOptions:
 def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     """Write a scenario of your own table, from SOURCE or a live table; or a suite of such scenarios.
 
-    SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, what
-    `terraform show -json` printed, or a model of NoSQL Workbench. What it cannot tell (rates, keys, item
-    sizes) stands in the file in lines that say ASSUMED.
+    SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, or what
+    `terraform show -json` printed. What it cannot tell (rates, keys, item sizes) stands in the file in lines
+    that say ASSUMED.
 
     With --suite, SOURCE is scenarios, or folders of them (keyheat/ if there is one, else here). The suite
     has a simulated case for each, beside it are the files of each --schedule. An existing suite stays as
@@ -72,20 +73,23 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
         if wrong := [flag for name, flag in typed_options().items() if name not in OF_A_SUITE]:
             raise click.UsageError(f"{', '.join(wrong)} cannot be used with --suite")
         return give(_write_suite(options, sources), DONE)
-    from keyheat.analysis.table_diagnosis import measured_demand, replayed_table
+    from keyheat.analysis.table_diagnosis import measured_table, replayed_table
     from keyheat.intake.sources import read_source
 
     mistakes = Mistakes()
     if options.schedules:
         mistakes.add("--schedule runs a suite: add --suite NAME")
+    if options.diagnosis and options.from_metrics:
+        mistakes.add("--from-diagnosis has a demand of its own: leave out --from-metrics")
     replayed = replayed_table(options.diagnosis) if options.diagnosis else None
-    target, table, account = options.file, options.table, options.account
+    target, table, account, live = options.file, options.table, options.account, None
     with mistakes.noted():
         if replayed and not sources and table is None:
             path, source = options.diagnosis, replayed.source
+        elif path := _described_in(sources, options):
+            source = read_source(path)
         else:
-            path = _described_in(sources, options)
-            source = read_source(path) if path else _live(table or "", account)
+            source, live = _live(table or "", account)
         chosen = source.choose(options.only)
         target = target or Path(f"{Path(chosen.name).name}.toml")
     if target is not None and target.exists() and not options.force:
@@ -94,9 +98,8 @@ def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     assert target is not None, "the table or the person names it"
     left_out = source.notes if options.only is not None else (*source.notes, *source.others)
     demand, notes = options.demand, [f"Not taken: {note}" for note in left_out]
-    if options.from_metrics:
-        measured, assumed = measured_demand(chosen, DAYS, values_of(account))
-        demand = replace(demand, measured=measured)
+    if options.from_metrics and live:
+        replayed, assumed = measured_table(chosen.name, DAYS, live)
         notes += [assumed] if assumed else []
     if replayed:
         demand = replace(demand, measured=replayed.traffic)
@@ -172,14 +175,14 @@ def _write_suite(options: InitOptions, places: tuple[Path, ...]) -> Answer:
     )
 
 
-def _live(table: str, account: Account) -> "Source":
-    """A live table with its scaling. Raises `ValueError`."""
+def _live(table: str, account: Account) -> "tuple[Source, Target]":
+    """A live table with its scaling, and how it was reached. Raises `ValueError`."""
     from keyheat.evidence.table import connect
     from keyheat.intake.scaling import SERVICE, auto_scaling_of
     from keyheat.intake.sources import source_of
     from keyheat.intake.tables import NotTaken
 
-    target = connect(table, clock=time.time, **values_of(account))
+    target = connect(table, clock=time.time, **values_of(account), open_minute=True)
     if (description := target.answer.get("Table")) is None:
         error = target.answer["Error"]
         raise NotTaken(f"table {table} in {target.region}: {error['Code']}: {error['Message']}")
@@ -187,10 +190,10 @@ def _live(table: str, account: Account) -> "Source":
     if not source.tables:
         raise NotTaken("; ".join((*source.notes, *source.others)))
     if account.endpoint_url is not None:
-        return source
+        return source, target
     indexes = [index["IndexName"] for index in description.get("GlobalSecondaryIndexes") or ()]
     scaling = auto_scaling_of(partial(target.factory, SERVICE), table, indexes)
-    return replace(source, tables=(source.tables[0].with_auto_scaling(scaling),))
+    return replace(source, tables=(source.tables[0].with_auto_scaling(scaling),)), target
 
 
 def _answer(table: "SourceTable", target: Path, text: str, notes: list[str]) -> Answer:

@@ -51,7 +51,7 @@ MENU: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Regression testing": {
         "regress": ("regress", "run a suite and compare it with the last good session"),
-        "history": ("history", "list sessions, pin baselines, draw trends"),
+        "history": ("history", "list sessions, show one, draw trends"),
     },
     "Housekeeping": {
         "runs": ("pages", "list all runs in one table"),

@@ -50,7 +50,7 @@ class SessionOptions:
     """How one session differs from the next; everything else stands in the suite's file."""
 
     baseline: str | None = option(
-        "compare with this session  [default: the last good one]", metavar="NAME|SESSION"
+        "compare with this session  [default: the last good one]", metavar="SESSION|LABEL"
     )
     new_baseline: bool = option("start a new baseline (the change is intended)", default=False)
     accept: bool = option("accept throttling in a first session or a new case", default=False)

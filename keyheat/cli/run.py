@@ -128,7 +128,7 @@ def _command(job: Job, how: How) -> list[str]:
 
 def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
     """Label a load that went without CloudWatch, and print its outcome; gives its exit code."""
-    from keyheat.analysis.report import load_run
+    from keyheat.analysis.report import read_run
 
     code, output = ended.code, ended.output
     if ended.run_id is None:
@@ -146,7 +146,7 @@ def _concluded(job: Job, how: How, ended: launch.Launched) -> int:
         return INVALID if code == BROKEN else code  # it broke, not a threshold
     tell_once(output.splitlines(), how)
     if not how.quiet:
-        say_outcome(load_run(job.folder), job.folder, how)
+        say_outcome(read_run(job.folder), job.folder, how)
     return code
 
 

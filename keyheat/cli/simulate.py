@@ -156,7 +156,7 @@ def simulated(
     job: Job, how: How, *, sent: "Traffic | None" = None, behaviour: Behaviour = DEFAULT
 ) -> "Diagnosis":
     """Simulate a scenario to its report; `sent` takes the place of what its load test sends."""
-    from keyheat.analysis.report import load_run
+    from keyheat.analysis.report import read_run
     from keyheat.evidence.simulated import evidence_of
     from keyheat.runs.formats import write_evidence
     from keyheat.show.console import PHASES, Simulating
@@ -181,7 +181,7 @@ def simulated(
         write_run(simulation, job.folder, scenario_path=path, show_keys=named, notes=notes)
         write_evidence(job.folder / FILES[EVIDENCE], evidence_of(simulation))
         diagnosis = diagnosed(job.folder, how.further, how.billing)
-        run = load_run(job.folder) if how.report or not how.quiet else None
+        run = read_run(job.folder) if how.report or not how.quiet else None
         if run is not None and how.report:
             write_report(run, datetime.now(UTC))
     if run is not None and not how.quiet:

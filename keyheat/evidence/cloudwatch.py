@@ -1,7 +1,8 @@
 """Query CloudWatch for every series of a table until the response is complete."""
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Final
@@ -46,15 +47,19 @@ MOST_DOUBLED: Final = 3  # times that throttling doubles the pause: up to two mi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSource:
-    """Clients, clock, sleep and progress for collecting evidence."""
+    """Clients, clock, sleep and progress for collecting evidence.
+
+    `announce` is told how many metrics are requested before they are.
+    """
 
     client_factory: ClientFactory
-    pace: PollPace
-    clock: Clock
-    sleep: Sleep
-    progress: Progress = field(default=silent)
+    local: bool = False
+    pace: PollPace = CLOUD_PACE
+    clock: Clock = time.time
+    sleep: Sleep = time.sleep
+    progress: Progress = silent
     show_keys: bool = False
-    announce: Callable[[int], None] = field(default=silent)
+    announce: Callable[[int], None] = silent
 
 
 Fetch = Callable[[MetricSource, TableFacts, Window], MetricAnswer]

@@ -4,7 +4,7 @@ Sources: CloudWatch, DescribeTable and the client's own records.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -82,8 +82,9 @@ def collect(
         return clock() + run.clock_skew_s
 
     source = MetricSource(
-        client_factory=factory, pace=pace, clock=there_s, sleep=sleep, progress=progress, show_keys=show_keys
-    )
+        client_factory=factory, local=local, pace=pace, clock=there_s, sleep=sleep, progress=progress,
+        show_keys=show_keys,
+    )  # fmt: skip
     window = run_window(run, there_s())
     live = fetch_local if local else fetch_published
     evidence = _gather(
@@ -104,44 +105,27 @@ def collect_from_files(run_dir: Path, answer: MetricAnswer, *, now_s: float) -> 
 
 
 def collect_table(
+    source: MetricSource,
     table: TableFacts,
     window: Window,
     *,
-    region: str | None = None,
-    profile: str | None = None,
-    endpoint_url: str | None = None,
-    client_factory: ClientFactory | None = None,
-    clock: Clock = time.time,
-    sleep: Sleep = time.sleep,
-    progress: Progress = cloudwatch.silent,
-    show_keys: bool = False,
     wait: bool = True,
-    announce: Callable[[int], None] = cloudwatch.silent,
     records: Records = NO_RECORDS,
 ) -> Evidence:
     """Collect evidence of any table over any window from AWS; `table` needs only a name.
 
     `records` are throttles logged by an application. Without `wait` the window ends with the newest published
-    minute. Raises `ValueError` if the profile does not exist.
+    minute.
     """
-    local = is_local(endpoint_url)
-    factory = client_factory or boto3_clients(
-        region=region, profile=profile, endpoint_url=endpoint_url, local=local
-    )
-    pace = cloudwatch.LOCAL_PACE if local else cloudwatch.CLOUD_PACE
-    source = MetricSource(
-        client_factory=factory, pace=pace, clock=clock, sleep=sleep, progress=progress,
-        show_keys=show_keys, announce=announce,
-    )  # fmt: skip
-    up_to_now = not wait and window.end.timestamp() > clock() - MINUTE_S
+    up_to_now = not wait and window.end.timestamp() > source.clock() - MINUTE_S
     evidence = _gather(
         source, table, window, records, None, fetch_metrics=fetch_published if wait else fetch_once
     )
     window = evidence.window
     if not wait:  # cut off the future: the minute of a logged throttle may not be over
-        now = datetime.fromtimestamp(int(clock()) + 1, UTC)
+        now = datetime.fromtimestamp(int(source.clock()) + 1, UTC)
         window = Window(start=window.start, end=min(window.end, now))
-    source_name = "local" if local else evidence.source
+    source_name = "local" if source.local else evidence.source
     return evidence.model_copy(update={"up_to_now": up_to_now, "window": window, "source": source_name})
 
 

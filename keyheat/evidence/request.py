@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from keyheat.evidence import collection
-from keyheat.evidence.cloudwatch import Clock, Progress
+from keyheat.evidence.clients import boto3_clients, is_local
+from keyheat.evidence.cloudwatch import CLOUD_PACE, LOCAL_PACE, Clock, MetricSource, Progress
 from keyheat.evidence.logged import ThrottleLog, read_logs
 from keyheat.evidence.metric_files import MetricReader
 from keyheat.evidence.series import MetricAnswer
@@ -73,9 +74,16 @@ def evidence_for(request: EvidenceRequest, *, clock: Clock, progress: Progress) 
     if request.metrics:
         return sound(_of_files(request, facts, log, now))
     window = _window(request, log.around(now) if log else None, now)
+    local = is_local(request.endpoint_url)
+    source = MetricSource(
+        client_factory=boto3_clients(
+            region=request.region, profile=request.profile, endpoint_url=request.endpoint_url, local=local
+        ),
+        local=local, pace=LOCAL_PACE if local else CLOUD_PACE, clock=clock, progress=progress,
+        show_keys=request.show_keys,
+    )  # fmt: skip
     evidence = collection.collect_table(
-        facts, window, region=request.region, profile=request.profile, endpoint_url=request.endpoint_url,
-        clock=clock, progress=progress, show_keys=request.show_keys,
+        source, facts, window,
         wait=bool(request.end) or (log is not None and not request.start and not request.last),
         records=log.records_of(name, request.region, window) if log else NO_RECORDS,
     )  # fmt: skip

@@ -206,13 +206,16 @@ def connect(
     profile: str | None,
     endpoint_url: str | None,
     clock: Callable[[], float],
+    open_minute: bool = False,
 ) -> Target:
-    """Connect to a target. A denied call counts as a response.
+    """Connect to a target. A denied call counts as a response. `open_minute` as of `boto3_clients`.
 
     Raises `ValueError` if no call can succeed, or if the table does not exist.
     """
     local = is_local(endpoint_url)
-    factory = boto3_clients(region=region, profile=profile, endpoint_url=endpoint_url, local=local)
+    factory = boto3_clients(
+        region=region, profile=profile, endpoint_url=endpoint_url, local=local, open_minute=open_minute
+    )
     try:
         client = factory("dynamodb")
         region = str(client.meta.region_name)

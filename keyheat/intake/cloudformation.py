@@ -11,6 +11,7 @@ from keyheat.intake.description import check_name, checked_properties
 from keyheat.intake.scaling import (
     TRACKING,
     Side,
+    Sides,
     as_number,
     bounds_of,
     parse_policy,
@@ -184,9 +185,8 @@ def read_template(raw: Mapping[str, Any]) -> Source:
             others.append(f"{name}: {template.why_not_made(resource)}")
         else:
             try:
-                for table in _read_resource(template, name, resource, others):
-                    sides = dict(_own_scaling(table))
-                    sides |= scaled_sides(table.name, targets.values(), policies)
+                for table, own in _read_resource(template, name, resource, others):
+                    sides = {**own, **scaled_sides(table.name, targets.values(), policies)}
                     tables.append(table.scaled_by(sides))
             except MALFORMED:
                 template.take_open()
@@ -200,8 +200,8 @@ NEEDED: Final = (".ResourceId", ".ScalableDimension", ".MinCapacity", ".MaxCapac
 
 def _read_resource(
     template: Template, name: str, resource: Mapping[str, Any], notes: list[str]
-) -> Iterator[SourceTable]:
-    """Yield a resource's table; yield nothing and add a note if it is unusable."""
+) -> Iterator[tuple[SourceTable, Sides]]:
+    """Yield a resource's table with its own scaling; yield nothing and add a note if it is unusable."""
     properties = template.resolved(resource.get("Properties") or {}, name)
     whole, unknown, wrong = checked_properties(properties, name)
     unresolved = [*template.take_open(), *unknown]
@@ -210,7 +210,9 @@ def _read_resource(
         return
     if "TableName" in properties:
         unresolved += check_name(f"{name}: its TableName", properties["TableName"])
-    yield from accept_table(name, _table(name, str(resource["Type"]), whole), notes, unresolved)
+    description = _table(name, str(resource["Type"]), whole)
+    for table in accept_table(name, description, notes, unresolved):
+        yield table, dict(_own_scaling(description))
 
 
 def _table(name: str, kind: str, properties: dict[str, Any]) -> dict[str, Any]:
@@ -242,7 +244,12 @@ def _convert_global_table(properties: dict[str, Any]) -> None:
         _set_capacity(index, here.get(index.get("IndexName"), {}))
     properties |= {name: first[name] for name in OF_A_REPLICA if name in first}
     properties["Replicas"] = [
-        {"RegionName": replica["Region"], **replica} for replica in others if "Region" in replica
+        {
+            "RegionName": replica["Region"],
+            **{name: replica[name] for name in replica if replica[name] != first.get(name)},
+        }
+        for replica in others
+        if "Region" in replica
     ]
     if others and isinstance(region := first.get("Region"), str):
         properties["TableArn"] = f"arn:aws:dynamodb:{region}:000000000000:table/{properties.get('TableName')}"
@@ -277,10 +284,10 @@ def _set_capacity(owner: dict[str, Any], replica: Mapping[str, Any]) -> None:
 ENDS: Final = ("Read", "Write")
 
 
-def _own_scaling(table: SourceTable) -> Iterator[tuple[Side, tuple[Any, Any]]]:
+def _own_scaling(table: Mapping[str, Any]) -> Iterator[tuple[Side, tuple[Any, Any]]]:
     """Bounds and policies in a global table's own settings."""
-    indexes = table.description["GlobalSecondaryIndexes"]
-    for index, owner in [(None, table.description), *((index["IndexName"], index) for index in indexes)]:
+    indexes = table["GlobalSecondaryIndexes"]
+    for index, owner in [(None, table), *((index["IndexName"], index) for index in indexes)]:
         for side, settings in (owner.get("Scaling") or {}).items():
             yield (index, side), (bounds_of(settings), parse_policy(settings.get(TRACKING) or {}))
 

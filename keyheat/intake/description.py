@@ -11,14 +11,19 @@ from functools import cache
 from typing import Any, Final, TypeGuard
 
 from keyheat.intake.scaling import SIDES, Attributes, as_number, is_units
-from keyheat.runs.table_facts import mode_of, table_facts, types_of
+from keyheat.runs.table_facts import (
+    IndexFacts,
+    KeyAttribute,
+    TableFacts,
+    mode_of,
+    region_of_arn,
+    table_facts,
+)
+from keyheat.runs.table_facts import indexes_of as index_facts
 from keyheat.scenario.spec.part import IN_WORDS, MOST_UNITS, REGION, TABLE
-
-Shape = Any
-"""A mapping by properties, a list by its member; `int` for a number, None for anything."""
+from keyheat.words import Direction
 
 MOST_NAME: Final = 255
-CAPACITY: Final = ("provisioned", "max_on_demand", "warm")
 THROUGHPUT: Final = ("ProvisionedThroughput", "OnDemandThroughput", "WarmThroughput")
 LOOKED_INTO: Final = frozenset({
     *THROUGHPUT, "ProvisionedThroughputOverride", "OnDemandThroughputOverride", "AttributeDefinitions",
@@ -26,47 +31,18 @@ LOOKED_INTO: Final = frozenset({
     "BillingModeSummary", "StreamSpecification", "TableClassSummary",
 })  # fmt: skip
 """Properties whose own properties are read; any other may have any value."""
-NUMBERS: Final = ("long", "integer")
-
-
-def _open(names: str) -> dict[str, None]:
-    """Properties with any value."""
-    return dict.fromkeys(names.split())
-
-
-_SCALED: Final[Shape] = {
-    **dict.fromkeys(("MinCapacity", "MaxCapacity", "SeedCapacity"), int),
-    "TargetTrackingScalingPolicyConfiguration": _open(
-        "TargetValue ScaleInCooldown ScaleOutCooldown DisableScaleIn"
-    ),
+_CLOUDFORMATION: Final[Mapping[type | None, str]] = {
+    int: "MinCapacity MaxCapacity SeedCapacity",
+    dict: "ReadProvisionedThroughputSettings ReadCapacityAutoScalingSettings ReadOnDemandThroughputSettings "
+    "WriteProvisionedThroughputSettings WriteCapacityAutoScalingSettings WriteOnDemandThroughputSettings "
+    "TargetTrackingScalingPolicyConfiguration",
+    None: "Arn ContributorInsightsSpecification DeletionProtectionEnabled DisableScaleIn "
+    "DisassociationProtectionEnabled ImportSourceSpecification KinesisStreamSpecification "
+    "PointInTimeRecoverySpecification PrimaryKey Region ReplicaStreamSpecification ResourcePolicy "
+    "SSESpecification ScaleInCooldown ScaleOutCooldown StreamArn TableClass TableType Tags TargetValue "
+    "TimeToLiveSpecification",
 }
-_READS: Final[Shape] = {
-    "ReadProvisionedThroughputSettings": {
-        "ReadCapacityUnits": int,
-        "ReadCapacityAutoScalingSettings": _SCALED,
-    },
-    "ReadOnDemandThroughputSettings": {"MaxReadRequestUnits": int},
-    "ContributorInsightsSpecification": None,
-}
-"""Of a global table in CloudFormation: reads per replica, writes for all replicas."""
-_BOTH: Final[Shape] = {
-    **_READS,
-    "WriteProvisionedThroughputSettings": {"WriteCapacityAutoScalingSettings": _SCALED},
-    "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": int},
-}
-_OPEN: Final = _open(
-    "Arn KinesisStreamSpecification PointInTimeRecoverySpecification Region ReplicaStreamSpecification "
-    "DeletionProtectionEnabled DisassociationProtectionEnabled ImportSourceSpecification ResourcePolicy "
-    "SSESpecification StreamArn TableClass TableType Tags TimeToLiveSpecification"
-)
-_CLOUDFORMATION: Final[Shape] = {
-    **_BOTH,
-    **_OPEN,
-    "PrimaryKey": _open("Name Type"),
-    "StreamSpecification": _open("ResourcePolicy Tags"),
-    "GlobalSecondaryIndexes": [_BOTH],
-    "Replicas": [{**_READS, **_OPEN, "GlobalSecondaryIndexes": [_READS]}],
-}
+"""Properties that CloudFormation has beyond DynamoDB's API, by kind as in `_properties`."""
 
 
 @cache
@@ -77,105 +53,105 @@ def _model() -> Any:
 
 
 @cache
-def _table_shape() -> Shape:
-    """The properties of a table in DescribeTable, CreateTable and CloudFormation."""
-    requested, described = (
-        _shape(_model().shape_for(name)) for name in ("CreateTableInput", "TableDescription")
-    )
-    return _merged(_merged(described, requested), _CLOUDFORMATION)
-
-
-def _shape(shape: Any) -> Shape:
-    if shape.type_name == "structure":
-        return {
-            name: _shape(member) if name in LOOKED_INTO or member.type_name in NUMBERS else None
-            for name, member in shape.members.items()
-        }
-    if shape.type_name == "list":
-        return [_shape(shape.member)]
-    return int if shape.type_name in NUMBERS else None
-
-
-def _merged(first: Shape, second: Shape) -> Shape:
-    """Properties of either shape; a property of both is merged."""
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
-        more = {name: _merged(first[name], shape) for name, shape in second.items() if name in first}
-        return {**first, **second, **more}
-    if isinstance(first, list) and isinstance(second, list):
-        return [_merged(first[0], second[0])]
-    return first
+def _properties() -> Mapping[str, type | None]:
+    """Every property of a table by its name: `list` or `dict` of properties, `int`, or None for anything."""
+    kinds = {name: kind for kind, names in _CLOUDFORMATION.items() for name in names.split()}
+    shapes = [_model().shape_for(name) for name in ("CreateTableInput", "TableDescription")]
+    for shape in shapes:  # grows by the properties of each
+        for name, member in shape.members.items():
+            if name in LOOKED_INTO:
+                kinds[name] = list if member.type_name == "list" else dict
+                shapes.append(member.member if member.type_name == "list" else member)
+            elif member.type_name in ("long", "integer"):
+                kinds[name] = int
+            else:
+                kinds.setdefault(name, None)
+    return kinds
 
 
 def checked_properties(value: Any, path: str) -> tuple[Any, list[str], list[str]]:
     """A description with its numbers as numbers; its unknown properties; and what makes it malformed."""
     unknown, malformed = list[str](), list[str]()
-    return _checked(value, path, _table_shape(), unknown, malformed), unknown, malformed
+    return _checked(value, path, dict, unknown, malformed), unknown, malformed
 
 
-def _checked(value: Any, path: str, shape: Shape, unknown: list[str], malformed: list[str]) -> Any:
-    if shape is int:
+def _checked(value: Any, path: str, kind: type | None, unknown: list[str], malformed: list[str]) -> Any:
+    if kind is int:
         return as_number(value)
-    if isinstance(shape, Mapping) and isinstance(value, Mapping):
-        for name in (name for name in value if name not in shape):
-            near = get_close_matches(str(name), shape, n=1)
+    if kind is list and isinstance(value, list | tuple):
+        parts = ({} if part is None else part for part in value)
+        return [_checked(part, f"{path}[{n}]", dict, unknown, malformed) for n, part in enumerate(parts)]
+    if kind is dict and isinstance(value, Mapping):
+        kinds = _properties()
+        for name in (name for name in value if name not in kinds):
+            near = get_close_matches(str(name), kinds, n=1)
             unknown.append(f"{path}.{name} is unknown" + (f": did you mean {near[0]}?" if near else ""))
         return {
-            name: None
+            name: part
             if part is None
-            else _checked(part, f"{path}.{name}", shape.get(name), unknown, malformed)
+            else _checked(part, f"{path}.{name}", kinds.get(name), unknown, malformed)
             for name, part in value.items()
         }
-    if isinstance(shape, list) and isinstance(value, list | tuple):
-        parts = (part if part is not None else {} for part in value)
-        return [_checked(p, f"{path}[{n}]", shape[0], unknown, malformed) for n, p in enumerate(parts)]
-    if isinstance(shape, Mapping | list):
-        malformed.append(f"{path} is not a {'list' if isinstance(shape, list) else 'mapping of properties'}")
+    if kind is not None:
+        malformed.append(f"{path} is not a {'list' if kind is list else 'mapping of properties'}")
     return value
 
 
 def table_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a `TableSpec` equal to the table; a run never deletes it."""
-    facts, types = table_facts(description).model_dump(mode="json"), types_of(description)
-    of_index = {index["name"]: index for index in facts["indexes"]}
-    indexes = []
-    for kind in ("Local", "Global"):
-        for index in description.get(f"{kind}SecondaryIndexes") or ():
-            projection, name = index.get("Projection", {}), index["IndexName"]
-            projected = projection.get("ProjectionType", "ALL")
-            capacity = {} if kind == "Local" else _capacity(of_index[name], facts["billing_mode"])
-            indexes.append(
-                {
-                    "name": name, "local": kind == "Local", **_keys(index, types), "projection": projected,
-                    "include": projection.get("NonKeyAttributes", []) if projected == "INCLUDE" else [],
-                    **capacity,
-                }
-            )  # fmt: skip
-    regions = (
-        {"regions": [facts["region"], *facts["replicas"]]} if facts["region"] and facts["replicas"] else {}
-    )
+    fields = fields_of(table_facts(description))
+    local = [{**_index(index, None), "local": True} for index in index_facts(description, "Local")]
+    return fields | {"indexes": [*local, *fields["indexes"]], "stream": stream_of(description)}
+
+
+def fields_of(facts: TableFacts) -> dict[str, Any]:
+    """Fields of a `TableSpec` for the known facts; unknown keys and projections are assumed."""
+    home = facts.region or region_of_arn(facts.arn or "")
     return {
-        "name": description["TableName"],
-        "billing_mode": facts["billing_mode"],
-        **_keys(description, types),
-        **_capacity(facts, facts["billing_mode"]),
-        "indexes": indexes,
-        "stream": stream_of(description),
-        **regions,  # its own first
+        "name": facts.name,
+        "billing_mode": facts.billing_mode,
+        **_keys(facts, "pk"),
+        **_capacity(facts, facts.billing_mode),
+        "indexes": [
+            _index(index, facts.billing_mode, f"index_{number}")
+            for number, index in enumerate(facts.indexes, 1)
+        ],
+        "stream": None,
+        **({"regions": [home, *facts.replicas]} if home and facts.replicas else {}),  # its own first
         "on_end": "keep",
     }
 
 
-def _keys(owner: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
+def _index(index: IndexFacts, mode: str | None, assumed_key: str = "") -> dict[str, Any]:
+    return {
+        "name": index.name, "local": False, **_keys(index, assumed_key),
+        "projection": index.projection or "ALL",
+        "include": list(index.include) if index.projection == "INCLUDE" else [],
+        **(_capacity(index, mode) if mode else {}),
+    }  # fmt: skip
+
+
+def _keys(owner: TableFacts | IndexFacts, assumed: str) -> dict[str, Any]:
     """Each side of a key: its attributes, with the type of the first (see `mixed_types`)."""
-    names = {"HASH": "partition_key", "RANGE": "sort_key"}
     keys: dict[str, Any] = {}
-    for element in owner["KeySchema"]:
-        name, attribute = names[element["KeyType"]], element["AttributeName"]
+    for key in owner.keys or (KeyAttribute(name=assumed, type="S", role="HASH"),):
+        name = "partition_key" if key.role == "HASH" else "sort_key"
         if name in keys:
-            keys.setdefault(f"more_{name}s", []).append(attribute)
+            keys.setdefault(f"more_{name}s", []).append(key.name)
         else:
-            keys |= {name: attribute, f"{name}_type": types[attribute]}
+            keys |= {name: key.name, f"{name}_type": key.type}
     return keys
+
+
+def _capacity(owner: TableFacts | IndexFacts, mode: str | None) -> dict[str, dict[str, int]]:
+    """Whole units of the capacities in force; AWS keeps those of the other mode, without effect."""
+    stated = {}
+    for name in ("provisioned", "max_on_demand", "warm"):
+        pair = getattr(owner, name)
+        units = {side.value: max(1, round(rate)) for side in Direction if pair and (rate := pair.of(side))}
+        if units and name != ("max_on_demand" if mode == "PROVISIONED" else "provisioned"):
+            stated[name] = units
+    return stated
 
 
 def mixed_types(owner: Mapping[str, Any], types: Mapping[str, str]) -> bool:
@@ -184,14 +160,6 @@ def mixed_types(owner: Mapping[str, Any], types: Mapping[str, str]) -> bool:
     for element in owner["KeySchema"]:
         kinds.setdefault(element["KeyType"], set()).add(types[element["AttributeName"]])
     return any(len(types_of_side) > 1 for types_of_side in kinds.values())
-
-
-def _capacity(facts: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    """Capacities in force; AWS keeps an on-demand maximum of a provisioned table, without effect."""
-    capacities = {name: facts[name] for name in CAPACITY if facts[name] and any(facts[name].values())}
-    if mode == "PROVISIONED":
-        capacities.pop("max_on_demand", None)
-    return capacities
 
 
 def stream_of(description: Mapping[str, Any]) -> str | None:

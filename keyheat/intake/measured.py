@@ -1,9 +1,9 @@
-"""Measure the traffic of a live table with CloudWatch.
+"""Measure the traffic of a table in evidence: its busiest throttled minute, else its busiest one.
 
-From all hours, take the one with most throttles, else the busiest; from it, the busiest minute, preferring
-throttled ones. Its rates become a scenario. For an incident, the evidence's window replaces the hour.
+Its rates become a scenario. Of a live table, the evidence is of its worst hour.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from keyheat.intake.tables import NotTaken
 from keyheat.model.limits import EVENTUAL_READ_FACTOR, READ_UNIT_BYTES
+from keyheat.numbers import span
 from keyheat.runs.formats import Evidence, HotKey, Window
 from keyheat.runs.metrics import (
     LATENCY,
@@ -63,27 +64,21 @@ class TaskRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredTraffic:
-    """Traffic of a table over some days, with notes on gaps."""
+    """Traffic of a table over a window of evidence, with notes on gaps."""
 
-    days: float  # since the first counted request
+    days: float  # of the window
     peak_at: datetime  # start of the busiest minute
     tasks: tuple[TaskRate, ...]
-    units_per_write: float | None  # of the table in its peak hour; None if not all were single writes
+    units_per_write: float | None  # of the table at the peak; None if not all were single writes
     units_per_read: float | None  # of table and indexes at the peak; None if not all were single reads
-    throttled: bool  # whether the peak hour is the one with most throttles
+    throttled: bool  # whether the peak throttled
     notes: tuple[str, ...]
-    incident: bool = False  # of an evidence's window, not of the worst hour of some days
+    hour: str | None = None  # which hour of some days the window is; None: it was given
     hot_keys: tuple[HotKey, ...] = ()  # of the table and its indexes, named by Contributor Insights
     period_s: int = MINUTE_S  # of the peak
     hot_share: tuple[str | None, float] | None = None
     """Share of one key of an index, or the table: assumed if a partition throttled and no key is named."""
     asked_per_s: Mapping[Resource, float] = field(default_factory=dict)  # units at the peak, also throttled
-
-    @property
-    def hour(self) -> Window:
-        """The hour of the peak."""
-        start = self.peak_at.replace(minute=0)
-        return Window(start=start, end=start + timedelta(hours=1))
 
     def keys_of(self, index: str | None) -> tuple[HotKey, ...]:
         """The hot keys of the table or an index."""
@@ -125,61 +120,40 @@ def _accepted_of(operations: Iterable[str]) -> list[Key]:
     return [(LATENCY, operation, None) for operation in operations]
 
 
-def measure_traffic(
-    fetch: Fetch, indexes: Sequence[str], *, days: int, now: datetime
-) -> MeasuredTraffic | None:
-    """Measure a table's traffic; None if CloudWatch counted no request.
+@dataclass(frozen=True, slots=True)
+class WorstHour:
+    """The hour of some days that a scenario reproduces: the one with most throttles, else the busiest."""
+
+    window: Window
+    name: str
+
+
+def worst_hour(fetch: Fetch, *, days: int, now: datetime) -> WorstHour | None:
+    """Find the worst hour of a table by its requests; None if CloudWatch counted no request.
 
     Raises `NotTaken` if CloudWatch does not answer.
     """
     end = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-    throttles: list[Key] = [(THROTTLED_REQUESTS, operation, None) for operation in (*TASKS, *NOT_SENT)]
-    sent = [*_accepted_of((*TASKS, *NOT_SENT)), *throttles]
-    keys = [*sent, *(key for side in Direction for key in _of_resources(consumed(side), indexes))]
-    hours = _counts(fetch, keys, end - timedelta(days=days), end, HOUR_S)
-    worst = hours.busiest(throttles, hours.moments(throttles))
-    throttled = worst is not None and hours.at(worst, throttles) >= FEWEST_THROTTLES
-    busiest = worst if throttled else hours.busiest(sent, hours.moments(sent))
-    if busiest is None:
-        return None
-    first = min(at for key in sent for at in hours.points.get(key, ()))
-    seen_days = (end - first).total_seconds() / DAY_S
-    minutes = _counts(fetch, keys, busiest, busiest + timedelta(hours=1), MINUTE_S)
-    among = (throttled and minutes.moments(throttles)) or minutes.moments(sent)
-    peak_at = minutes.busiest(sent, among)
-    rates = minutes if peak_at is not None else hours  # CloudWatch keeps minutes for 15 days, hours longer
-    moment, period_s = (peak_at, MINUTE_S) if peak_at is not None else (busiest, HOUR_S)
-    return MeasuredTraffic(
-        days=seen_days,
-        peak_at=moment,
-        tasks=tuple(_tasks(hours, rates, moment, period_s, seen_days, indexes)),
-        units_per_write=_units_per_request(hours, Direction.WRITE, [busiest]),
-        units_per_read=_units_per_request(rates, Direction.READ, [moment], indexes),
-        throttled=throttled,
-        asked_per_s=_asked_per_s(rates, moment, period_s, indexes),
-        notes=(
-            *_not_sent({name: hours.per_s(hours.of(name), seen_days) for name in NOT_SENT}),
-            *(
-                f"CloudWatch has no {consumed(side)} for these {days} days: the units per {side} are unknown"
-                for side in Direction
-                if (consumed(side), None, None) not in hours.points
-            ),
-        ),
-    )
-
-
-def _counts(fetch: Fetch, keys: Sequence[Key], start: datetime, end: datetime, period_s: int) -> Counts:
-    """Counts by period start; metrics without values are left out. Raises `NotTaken`."""
     series = [
-        SeriesKey(metric=name, statistic=_statistic(name), period_s=period_s, operation=of, index=index)
-        for name, of, index in keys
+        SeriesKey(metric=name, statistic=_statistic(name), period_s=HOUR_S, operation=operation)
+        for name in (LATENCY, THROTTLED_REQUESTS)
+        for operation in (*TASKS, *NOT_SENT)
     ]
-    answer = fetch(series, start, end)
+    answer = fetch(series, end - timedelta(days=days), end)
     if answer.failure:
         needs = ". --from-metrics needs cloudwatch:GetMetricData" if answer.failure == "refused" else ""
         raise NotTaken("; ".join(answer.problems) + needs)
-    points = answer.points.items()
-    return Counts({(key.metric, key.operation, key.index): values for key, values in points if values})
+    throttled, sent = Counter[datetime](), Counter[datetime]()
+    for key, points in answer.points.items():
+        for counts in (sent, throttled) if key.metric == THROTTLED_REQUESTS else (sent,):
+            counts.update(points)
+    is_throttled = max(throttled.values(), default=0) >= FEWEST_THROTTLES
+    hours = throttled if is_throttled else sent
+    start = max(hours, key=lambda at: (hours[at], at), default=None)
+    if start is None or not hours[start]:
+        return None
+    name = "the hour that throttled most" if is_throttled else f"the busiest hour of {span(days * DAY_S)}"
+    return WorstHour(Window(start=start, end=start + timedelta(hours=1)), name)
 
 
 def _statistic(name: str) -> str:
@@ -212,8 +186,7 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
     days = (evidence.window.end - evidence.window.start).total_seconds() / DAY_S
     indexes = [index.name for index in evidence.table.indexes]
     scaled_s, scaled_days = period_s * evidence.scale, days * evidence.scale
-    all_tasks = _tasks(counts, counts, moment, scaled_s, scaled_days, indexes) if accepted else ()
-    tasks = tuple(task for task in all_tasks if task.per_s)
+    tasks = tuple(_tasks(counts, moment, scaled_s, scaled_days, indexes)) if accepted else ()
     notes = ["no operation was counted; each request is assumed to take one unit"]
     if tasks:
         notes = _not_sent({name: counts.at(moment, counts.of(name)) / scaled_s for name in NOT_SENT})
@@ -225,7 +198,6 @@ def incident_traffic(evidence: Evidence) -> MeasuredTraffic | None:
         or _units_per_request(counts, Direction.WRITE, accepted),
         units_per_read=_units_per_request(counts, Direction.READ, [moment], indexes) if tasks else 1.0,
         throttled=bool(counts.at(moment, throttles)),
-        incident=True,
         notes=tuple(notes),
         period_s=period_s,
     )
@@ -251,40 +223,21 @@ def _events(counts: Counts, at: datetime, events: Sequence[Key], side: Direction
 
 
 def _tasks(
-    hours: Counts, rates: Counts, moment: datetime, period_s: float, days: float, indexes: Sequence[str]
+    counts: Counts, moment: datetime, period_s: float, days: float, indexes: Sequence[str]
 ) -> Iterator[TaskRate]:
-    """Rates of each operation; queries are split over table and indexes by read units."""
-    units = {key[2]: hours.per_s([key], 1) for key in _of_resources(consumed(Direction.READ), indexes)}
+    """Rates of each operation at the peak; queries are split over table and indexes by read units."""
+    units = {key[2]: counts.per_s([key], 1) for key in _of_resources(consumed(Direction.READ), indexes)}
     if any(units[index] for index in indexes):  # without the table's gets, at the lowest price of a get
-        gets = hours.per_s(hours.of("GetItem"), 1)
+        gets = counts.per_s(counts.of("GetItem"), 1)
         units[None] = max(0.0, units[None] - gets * EVENTUAL_READ_FACTOR)
     total = sum(units.values())
     queried = {index: value / total for index, value in units.items() if value} if total else {None: 1.0}
     for operation in TASKS:
-        peak = rates.at(moment, rates.of(operation)) / period_s
-        mean = hours.per_s(hours.of(operation), days)
-        if mean:
+        sent = counts.of(operation)
+        peak, mean = counts.at(moment, sent) / period_s, counts.per_s(sent, days)
+        if peak:
             for index, share in (queried if operation == "Query" else {None: 1.0}).items():
                 yield TaskRate(operation, peak * share, mean * share, index)
-
-
-def _asked_per_s(
-    counts: Counts, at: datetime, period_s: float, indexes: Sequence[str]
-) -> dict[Resource, float]:
-    """Units/s that were asked for in one period: consumed ones, and throttled ones in proportion.
-
-    Sides without published units are left out.
-    """
-    rates = {}
-    for side in Direction:
-        operations = (*SINGLE[side], *SEVERAL[side])
-        accepted = counts.at(at, _accepted_of(operations))
-        throttled = counts.at(at, [(THROTTLED_REQUESTS, operation, None) for operation in operations])
-        for key in _of_resources(consumed(side), indexes):
-            if (units := counts.points.get(key, {}).get(at)) is not None:
-                more = units * throttled / accepted if accepted else 0.0
-                rates[Resource(key[2], side)] = (units + more) / period_s
-    return rates
 
 
 def _units_per_request(

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from keyheat.masking import masked
 from keyheat.model.limits import SCALING_TARGETS
-from keyheat.runs.table_facts import AutoScaling, ScalingRange, mode_of
+from keyheat.runs.table_facts import AutoScaling, ScalingRange
 from keyheat.scenario.spec.part import MOST_UNITS, is_number
 from keyheat.words import Direction
 
@@ -75,24 +75,22 @@ def scaled_sides(
     }
 
 
-def match_scaling(description: Attributes, sides: Sides) -> tuple[Scaling, list[str]]:
-    """The usable scaling of a table, and notes on what is unusable."""
-    owners = {index.get("IndexName"): index for index in description.get("GlobalSecondaryIndexes") or ()}
-    owners[None] = description
+def match_scaling(table: Attributes, sides: Sides) -> tuple[Scaling, list[str]]:
+    """The usable scaling of a table, by the fields of its `TableSpec`, and notes on what is unusable."""
+    owners = {None: table, **{index["name"]: index for index in table["indexes"]}}
     taken, notes = dict[Side, Mapping[str, Any]](), list[str]()
     for (index, side), (limits, policy) in sides.items():
         owner, what = owners.get(index), f"index {index}" if index else "the table"
-        why = _why_unusable(description, owner, limits, policy)
+        why = _why_unusable(table["billing_mode"], owner, limits, policy)
         if policy is None or owner is None or why:
             notes.append(f"auto scaling of {side}s of {what}: {why}")
             continue
         taken[index, side] = {**limits, **policy}
-        name = f"{side.title()}CapacityUnits"
-        units = (owner.get("ProvisionedThroughput") or {}).get(name)
+        units = owner.get("provisioned", {}).get(side)
         if units is not None and units != (kept := clamp(units, limits)):
             notes.append(
-                f"{name} {units:,} of {what}: its auto scaling is from {limits['min']:,} to "
-                f"{limits['max']:,}, so it starts at {kept:,}"
+                f"{side.title()}CapacityUnits {units:,} of {what}: its auto scaling is from "
+                f"{limits['min']:,} to {limits['max']:,}, so it starts at {kept:,}"
             )
     return taken, notes
 
@@ -104,7 +102,7 @@ def clamp(units: float, bounds: Mapping[str, Any]) -> float:
 
 
 def _why_unusable(
-    description: Attributes,
+    mode: str,
     owner: Attributes | None,
     bounds: Mapping[str, Any],
     policy: Mapping[str, Any] | None,
@@ -114,7 +112,7 @@ def _why_unusable(
         return "a scalable target without a policy never scales"
     if owner is None:
         return "the index does not exist"
-    if mode_of(description) != "PROVISIONED":
+    if mode != "PROVISIONED":
         return "an on-demand table has no capacity to scale"
     least, most = bounds["min"], bounds["max"]
     if not (is_units(least) and is_units(most) and least <= most):

@@ -10,10 +10,9 @@ from typing import Any, Final
 from click import FloatRange, IntRange
 
 from keyheat.flags import option
-from keyheat.intake.description import table_of
 from keyheat.intake.measured import DAY_S, MINUTE_S, PUTS, SINGLE, TASKS, MeasuredTraffic, read_of
 from keyheat.intake.scaling import clamp
-from keyheat.intake.tables import SourceTable, mean_item_bytes
+from keyheat.intake.tables import SourceTable
 from keyheat.model import limits
 from keyheat.numbers import percent, span
 from keyheat.runs.formats import HotKey
@@ -57,7 +56,7 @@ def scenario_text(table: SourceTable, demand: Demand, source: str, schema: str |
 
     `schema` refers to its JSON Schema for every reader; `source` is the table's origin.
     """
-    spec = table_of(table.description)
+    spec = table.fields
     lines = [
         *([f"#:schema {schema}"] if schema else ()),
         f"# The table {table.name}, from {source}.",
@@ -88,10 +87,9 @@ def _rate_comments(traffic: MeasuredTraffic) -> Iterator[str]:
     """Comments on the origin of the rates."""
     seen = span(traffic.days * DAY_S)
     peak, mean = sum(task.per_s for task in traffic.tasks), sum(task.mean_per_s for task in traffic.tasks)
-    within = "the hour that throttled most" if traffic.throttled and not traffic.incident else seen
     busiest = "throttled " if traffic.throttled else ""
     busiest += "minute" if traffic.period_s == MINUTE_S else span(traffic.period_s)
-    yield f"# By CloudWatch, the busiest {busiest} of {within} was {traffic.peak_at:%FT%RZ}:"
+    yield f"# By CloudWatch, the busiest {busiest} of {traffic.hour or seen} was {traffic.peak_at:%FT%RZ}:"
     throttled = ", including throttled ones" if traffic.throttled else ""
     yield f"# {peak:,.4g} requests/s, as below{throttled}; their mean over {seen} was {mean:,.4g}."
     yield from (f"# Not taken: {note}" for note in traffic.notes)
@@ -123,12 +121,11 @@ def _owner(spec: Mapping[str, Any], scaling: Mapping[Any, Any], index: str | Non
 
 def _regions(spec: Mapping[str, Any], table: SourceTable) -> Iterator[str]:
     """All Regions of a global table, the described one first."""
-    others = [str(replica["RegionName"]) for replica in table.description.get("Replicas") or ()]
     if "regions" in spec:
         yield f"regions = [{', '.join(map(_quoted, spec['regions']))}]  # each write is copied to all of them"
-    elif others:
-        home = next(region for region in HOMES if region not in others)
-        listed = ", ".join(map(_quoted, (home, *others)))
+    elif table.replicas:
+        home = next(region for region in HOMES if region not in table.replicas)
+        listed = ", ".join(map(_quoted, (home, *table.replicas)))
         yield f"regions = [{listed}]  # {ASSUMED}: the load is in {home}; the others are replicas"
 
 
@@ -263,7 +260,7 @@ def _item_bytes(table: SourceTable, demand: Demand) -> tuple[int, str]:
     if measured and (units := measured.units_per_write):
         size = max(1, round((units - 0.5) * limits.WRITE_UNIT_BYTES))
         return size, f"  # {units:.3g} WCU consumed per write"
-    if mean := mean_item_bytes(table.description):
+    if mean := table.item_bytes:
         return mean, "  # the table's mean, from DescribeTable"
     if measured and demand.by_metrics and not _puts_items(measured):
         return ITEM_BYTES, "  # no task puts items"
@@ -296,7 +293,7 @@ def _puts_items(traffic: MeasuredTraffic) -> bool:
 def _measured_tasks(spec: Mapping[str, Any], traffic: MeasuredTraffic, item_bytes: int) -> Iterator[str]:
     items = _puts_items(traffic)
     for task in traffic.tasks:
-        per_s, more = max(task.per_s or task.mean_per_s, LEAST_PER_S), list[str]()
+        per_s, more = max(task.per_s, LEAST_PER_S), list[str]()
         if task.index:
             more.append(f"index = {_quoted(task.index)}")
         times, note = 1.0, ""
@@ -306,8 +303,7 @@ def _measured_tasks(spec: Mapping[str, Any], traffic: MeasuredTraffic, item_byte
             times, note = read[:2]
             more += read[2]
         mean = f"{task.mean_per_s:.3g}" if task.mean_per_s < 1_000 else f"{task.mean_per_s:,.0f}"
-        comment = f"mean: {mean}/s" if task.per_s else "the mean: none was sent in that minute"
-        yield from _task(TASKS[task.operation], per_s * times, note or comment, more)
+        yield from _task(TASKS[task.operation], per_s * times, note or f"mean: {mean}/s", more)
 
 
 def _task(operation: str, per_s: float, comment: str, more: Sequence[str] = ()) -> Iterator[str]:

@@ -6,12 +6,19 @@ from difflib import get_close_matches
 from math import ceil
 from typing import Any, Final
 
-from keyheat.intake.description import find_faults, index_name, indexes_of, mixed_types, table_of
+from keyheat.intake.description import (
+    fields_of,
+    find_faults,
+    index_name,
+    indexes_of,
+    mixed_types,
+    table_of,
+)
 from keyheat.intake.scaling import Attributes, Scaling, Sides, match_scaling
 from keyheat.model.limits import MAX_ITEM_BYTES, PARTITION_BYTES
-from keyheat.model.resources import capacities_to_aws
-from keyheat.runs.table_facts import AutoScaling, IndexFacts, KeyAttribute, TableFacts, types_of
+from keyheat.runs.table_facts import AutoScaling, TableFacts, types_of
 from keyheat.scenario.spec.part import is_number
+from keyheat.words import Capacity
 
 
 class NotTaken(ValueError):
@@ -22,8 +29,10 @@ class NotTaken(ValueError):
 class SourceTable:
     """One table of a source."""
 
-    description: Attributes
+    fields: Attributes  # of a `TableSpec`
     address: str  # the source's name: a logical id, a Terraform address, or the table's name
+    item_bytes: int | None = None  # the mean; None: unknown
+    replicas: tuple[str, ...] = ()  # other Regions
     scaling: Scaling = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what was left out, and why
     remarks: tuple[str, ...] = ()  # other facts worth knowing
@@ -31,11 +40,11 @@ class SourceTable:
     @property
     def name(self) -> str:
         """The table's name."""
-        return str(self.description["TableName"])
+        return str(self.fields["name"])
 
     def scaled_by(self, sides: Sides) -> "SourceTable":
         """Add the scaling of targets with a policy, and notes on the others."""
-        scaling, problems = match_scaling(self.description, sides)
+        scaling, problems = match_scaling(self.fields, sides)
         return replace(self, scaling=scaling, notes=(*self.notes, *problems))
 
     def with_auto_scaling(self, scaling: AutoScaling) -> "SourceTable":
@@ -98,13 +107,14 @@ def accept_table(
     if wrong := [f"{address}: {problem}" for problem in find_faults(description)]:
         notes += dict.fromkeys((*map(printable_line, wrong), *unique))
         return
-    table_of(description)  # raises for a malformed table
     statuses = {"its TableStatus": description.get("TableStatus")}
     for index in indexes_of(description):
         statuses[f"the IndexStatus of {index_name(index)}"] = index.get("IndexStatus")
     yield SourceTable(
-        description=description,
+        fields=table_of(description),  # raises for a malformed table
         address=address,
+        item_bytes=mean_item_bytes(description),
+        replicas=tuple(str(replica["RegionName"]) for replica in description.get("Replicas") or ()),
         notes=tuple(dict.fromkeys((*unique, *map(printable_line, list_omissions(description))))),
         remarks=tuple(
             printable_line(f"{what} is {status}")
@@ -117,55 +127,26 @@ def accept_table(
 def source_of_facts(facts: TableFacts) -> SourceTable:
     """Convert a table in evidence to a `SourceTable`; unknown keys and projections are assumed.
 
-    Raises `NotTaken` if its mode or capacity is unknown, or its keys are invalid.
+    Raises `NotTaken` if its mode or capacity is unknown.
     """
-    if facts.billing_mode is None or (facts.billing_mode == "PROVISIONED" and facts.provisioned is None):
+    mode, units = facts.billing_mode, facts.provisioned or Capacity()
+    if mode is None or (mode == "PROVISIONED" and None in (units.read, units.write)):
         raise NotTaken(
             f"the evidence lacks mode or capacity of {facts.name}: collect it with --describe-json, "
             "or give a file that describes the table"
         )
-
-    types: dict[str, str] = {}
-    table = _describe_owner(facts, KeyAttribute(name="pk", type="S", role="HASH"), types)
-    indexes = []
-    for number, index in enumerate(facts.indexes, 1):
-        key = KeyAttribute(name=f"index_{number}", type="S", role="HASH")
-        projection = {"ProjectionType": index.projection or "ALL", "NonKeyAttributes": list(index.include)}
-        indexes.append(
-            {"IndexName": index.name, "Projection": projection, **_describe_owner(index, key, types)}
+    remarks = []
+    if not (facts.keys and all(index.keys for index in facts.indexes)):
+        remarks.append(
+            "names of key attributes are assumed, and that indexes project everything; for the facts: "
+            f"aws dynamodb describe-table --table-name {facts.name} > table.json; "
+            "keyheat init table.json --from-diagnosis DIR"
         )
-    description = {
-        "TableName": facts.name,
-        "BillingMode": facts.billing_mode,
-        **table,
-        "GlobalSecondaryIndexes": indexes,
-        "AttributeDefinitions": attributes_of(types),
-    }
-    notes: list[str] = []
-    for source in accept_table(facts.name, as_description(description), notes):
-        remarks = []
-        if not (facts.keys and all(index.keys for index in facts.indexes)):
-            remarks.append(
-                "names of key attributes are assumed, and that indexes project everything; for the facts: "
-                f"aws dynamodb describe-table --table-name {facts.name} > table.json; "
-                "keyheat init table.json --from-diagnosis DIR"
-            )
-        if facts.has_lsi:
-            remarks.append("local indexes are left out; their units are part of the item size")
-        return replace(source, remarks=tuple(remarks))
-    raise NotTaken("; ".join(notes))
-
-
-def _describe_owner(
-    owner: TableFacts | IndexFacts, assumed: KeyAttribute, types: dict[str, str]
-) -> dict[str, Any]:
-    """Keys and capacity of a table or index; adds the types of its keys."""
-    keys = owner.keys or (assumed,)
-    types |= {key.name: key.type for key in keys}
-    return {
-        "KeySchema": [{"AttributeName": key.name, "KeyType": key.role} for key in keys],
-        **capacities_to_aws(owner),
-    }
+    if facts.has_lsi:
+        remarks.append("local indexes are left out; their units are part of the item size")
+    return SourceTable(
+        fields=fields_of(facts), address=facts.name, replicas=facts.replicas, remarks=tuple(remarks)
+    )
 
 
 def printable_line(text: str) -> str:
@@ -195,12 +176,9 @@ def list_omissions(description: Attributes) -> Iterator[str]:
         yield f"its class {table_class}, whose units cost more: prices are for the standard class"
     if description.get("MultiRegionConsistency") == "STRONG":
         yield "its strong consistency between Regions: simulated as eventual consistency"
-    here = {index.get("IndexName"): index for index in indexes_of(description)}
     for replica in description.get("Replicas") or ():
-        pairs = [(replica, description)]
-        for index in replica.get("GlobalSecondaryIndexes") or ():
-            pairs.append((index, here.get(index.get("IndexName"), {})))
-        if any((there := _reads_of(remote)) and there != _reads_of(local) for remote, local in pairs):
+        owners = (replica, *(replica.get("GlobalSecondaryIndexes") or ()))
+        if any(owner.get(name) for owner in owners for name in READS):
             yield (
                 f"the read capacity of Region {replica['RegionName']}, which differs: "
                 "the scenario's table has the same capacity in all Regions"
@@ -230,22 +208,11 @@ def _size(description: Attributes) -> Iterator[str]:
         )
 
 
-def _reads_of(owner: Attributes) -> list[object]:
-    """A Region's read capacity of a table or index; empty if it is not stated."""
-    settings: list[Mapping[str, Any]] = [owner.get(name) or {} for name in READS]
-    scaled = (each.get("ReadCapacityAutoScalingSettings") for each in settings)
-    scaling = next(filter(None, scaled), None) or (owner.get("Scaling") or {}).get("read")
-    if scaling:
-        return [scaling.get("MinCapacity"), scaling.get("MaxCapacity")]
-    units = (each.get(name) for each in settings for name in ("ReadCapacityUnits", "MaxReadRequestUnits"))
-    return list(filter(None, units))
-
-
 READS: Final = (
-    "ReadProvisionedThroughputSettings", "ProvisionedThroughputOverride", "ProvisionedThroughput",
-    "ReadOnDemandThroughputSettings", "OnDemandThroughputOverride", "OnDemandThroughput",
+    "ReadProvisionedThroughputSettings", "ReadOnDemandThroughputSettings", "ProvisionedThroughputOverride",
+    "OnDemandThroughputOverride",
 )  # fmt: skip
-"""Properties with a Region's reads: of a replica in CloudFormation and DescribeTable, and of a table."""
+"""Properties of a replica whose reads differ, in CloudFormation and DescribeTable."""
 UNUSED: Final[Mapping[str, str]] = {
     "TimeToLiveSpecification": "its time to live: its deletions are free, and not simulated",
     "PointInTimeRecoverySpecification": "its point-in-time recovery: its cost is not counted",

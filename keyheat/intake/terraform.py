@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from keyheat.intake.scaling import TRACKING, bounds_of, scaled_side, scaled_sides
 from keyheat.intake.tables import Source, SourceTable, accept_table, as_description, attributes_of
-from keyheat.runs.table_facts import region_of_arn
 
 TABLE, INDEX, REPLICA, TARGET, POLICY, SCHEDULE = (
     "aws_dynamodb_table", "aws_dynamodb_global_secondary_index", "aws_dynamodb_table_replica",
@@ -36,17 +35,11 @@ class Resource:
     name: str
     address: str
     values: Mapping[str, Any]
-    refers: Mapping[str, frozenset[str]]  # by field: resources of a plan that it refers to
 
     @property
     def plain(self) -> str:
         """The address as the configuration has it: without the keys of count and for_each."""
         return re.sub(r"\[[^]]*\]", "", self.address)
-
-    @property
-    def region(self) -> str | None:
-        """The Region; None if the file does not tell."""
-        return self.values.get("region") or region_of_arn(self.values.get("arn") or "")
 
     @property
     def scaling(self) -> dict[str, Any]:
@@ -57,12 +50,6 @@ class Resource:
         ]
         fields = {_camel(name): value for name, value in self.values.items()}
         return fields | {TRACKING: tracking[0]} if tracking else fields
-
-    def copies(self, table: "Resource") -> bool:
-        """Whether a replica copies a table, by its name or, before apply, by reference."""
-        if (arn := self.values.get("global_table_arn")) is not None:
-            return bool(arn.rpartition("/")[2] == table.values.get("name"))
-        return table.plain in self.refers.get("global_table_arn", ())
 
 
 def read_terraform(raw: Mapping[str, Any]) -> Source:
@@ -84,11 +71,7 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
     targets, policies = (
         [each.scaling for each in resources if each.kind == kind] for kind in (TARGET, POLICY)
     )
-    replicas = [each for each in resources if each.kind == REPLICA]
-    copied: set[str] = set()
     for resource in (each for each in resources if each.kind == TABLE):
-        copies = [replica for replica in replicas if replica.copies(resource)]
-        copied |= {copy.address for copy in copies}
         name = resource.values.get("name")
         alone = [
             each for each in resources if each.kind == INDEX and name and each.values["table_name"] == name
@@ -98,22 +81,12 @@ def read_terraform(raw: Mapping[str, Any]) -> Source:
             for each in (resource, *alone)
             for field in changes.get(each.address, ([], ()))[1]
         ]
-        lost += [
-            f"{copy.address}, a replica in a Region that this file does not tell: {ADD}"
-            for copy in copies
-            if copy.region is None
-        ]
-        for table in accept_table(resource.address, _table(resource, copies, alone), others, lost):
+        for table in accept_table(resource.address, _table(resource, alone), others, lost):
             of_table = table.scaled_by(scaled_sides(table.name, targets, policies))
             actions = changes.get(resource.address, ([], ()))[0]
             anew = f"{resource.address}: the plan deletes this table and creates it again, without its items"
             replaced = [anew] if len(actions) > 1 and "delete" in actions else []
             tables.append(replace(of_table, remarks=(*of_table.remarks, *replaced)))
-    others += (
-        f"{replica.address}: a replica whose table is known only after apply, or is not in this file"
-        for replica in replicas
-        if replica.address not in copied
-    )
     return Source(f"a Terraform {'plan' if planned else 'state'}", tuple(tables), tuple(notes), tuple(others))
 
 
@@ -121,23 +94,19 @@ def _resources(raw: Mapping[str, Any]) -> list[Resource]:
     """All resources; an index whose table is named only after apply has the name of the one it refers to."""
     configured = dict(_configured((raw.get("configuration") or {}).get("root_module") or {}, ""))
     root = raw.get("planned_values") or raw.get("values") or {}
-    resources = []
-    for raw_resource in _listed(root.get("root_module") or {}):
-        kind, name, address = (str(raw_resource.get(key)) for key in ("type", "name", "address"))
-        resource = Resource(kind, name, address, raw_resource.get("values") or {}, {})
-        module = resource.plain.rpartition(f"{kind}.")[0]
-        expressions = (configured.get(resource.plain) or {}).get("expressions") or {}
-        refers = {
-            field: frozenset(f"{module}{other}" for other in expression.get("references") or ())
-            for field, expression in expressions.items()
-            if isinstance(expression, Mapping)
-        }
-        resources.append(replace(resource, refers=refers))
+    resources = [
+        Resource(str(each.get("type")), str(each.get("name")), str(each.get("address")), values)
+        for each in _listed(root.get("root_module") or {})
+        for values in [each.get("values") or {}]
+    ]
     names = {each.plain: each.values.get("name") for each in resources if each.kind == TABLE}
     for number, each in enumerate(resources):
         if each.kind == INDEX and each.values.get("table_name") is None:
-            referred = (names[plain] for plain in each.refers.get("table_name", ()) if plain in names)
-            resources[number] = replace(each, values={**each.values, "table_name": next(referred, None)})
+            expressions = (configured.get(each.plain) or {}).get("expressions") or {}
+            module = each.plain.rpartition(f"{INDEX}.")[0]
+            references = (expressions.get("table_name") or {}).get("references") or ()
+            named = (names[plain] for other in references if (plain := f"{module}{other}") in names)
+            resources[number] = replace(each, values={**each.values, "table_name": next(named, None)})
     return resources
 
 
@@ -167,7 +136,7 @@ def _changes(raw: Mapping[str, Any]) -> dict[str, tuple[list[str], list[str]]]:
 
 
 def _list_unread(resources: Sequence[Resource]) -> Iterator[str]:
-    """Notes on scaling and indexes that are unusable: their table may be any."""
+    """Notes on scaling, replicas and indexes that are unusable: their table may be any."""
     tables = {each.values.get("name") for each in resources if each.kind == TABLE}
     for each in resources:
         others = each.values.get("service_namespace") not in (None, "dynamodb")
@@ -175,21 +144,20 @@ def _list_unread(resources: Sequence[Resource]) -> Iterator[str]:
             if scaled_side(each.scaling) and None not in bounds_of(each.scaling).values():
                 continue
             yield f"{each.address}: its table or bounds are known only after apply; skipped"
+        elif each.kind == REPLICA:
+            yield f"{each.address}: {ADD}"
         elif each.kind == SCHEDULE and not others:
             yield f"{each.address}: scheduled scaling is not simulated"
         elif each.kind == INDEX and ((name := each.values["table_name"]) is None or name not in tables):
             yield f"{each.address}: its table, {name or 'known only after apply'}, is not in this file"
 
 
-def _table(table: Resource, copies: Sequence[Resource], alone: Sequence[Resource]) -> dict[str, Any]:
-    """Convert a table, its replicas and its separate indexes (`alone`) to CreateTable properties."""
+def _table(table: Resource, alone: Sequence[Resource]) -> dict[str, Any]:
+    """Convert a table and its separate indexes (`alone`) to CreateTable properties."""
     values = table.values
-    named = [copy.values.get("global_table_arn") for copy in copies]
-    arn = values.get("arn") or next(filter(None, named), None)
-    if arn is None and table.region:
-        arn = f"arn:aws:dynamodb:{table.region}:000000000000:table/{values.get('name')}"
-    within = (replica.get("region_name") for replica in values.get("replica") or ())
-    regions = dict.fromkeys((*within, *filter(None, (copy.region for copy in copies))))
+    arn = values.get("arn")
+    if arn is None and (region := values.get("region")):
+        arn = f"arn:aws:dynamodb:{region}:000000000000:table/{values.get('name')}"
     types = {attribute["name"]: attribute["type"] for attribute in values.get("attribute") or ()}
     for index in alone:
         types |= {key["attribute_name"]: key["attribute_type"] for key in index.values["key_schema"]}
@@ -212,7 +180,9 @@ def _table(table: Resource, copies: Sequence[Resource], alone: Sequence[Resource
             "TimeToLiveSpecification": _is_enabled(values.get("ttl")),
             "PointInTimeRecoverySpecification": _is_enabled(values.get("point_in_time_recovery")),
             "TableArn": arn,
-            "Replicas": [{"RegionName": region} for region in regions],
+            "Replicas": [
+                {"RegionName": replica.get("region_name")} for replica in values.get("replica") or ()
+            ],
         }
     )
 

@@ -64,7 +64,7 @@ class ThrottleForecast:
 def predict_throttles(
     scenario: Scenario, sent: LoadTotals, *, quotas: Quotas, scale: float = 1.0
 ) -> tuple[ThrottleForecast, ...]:
-    """List every limit that the load test exceeds; `scale` multiplies all limits."""
+    """List every limit that the load test exceeds, the first to throttle first; `scale` multiplies limits."""
     given = {(resource.table, resource.index): resource for resource in capacities_of(scenario)}
     of_tables = tuple(_capacity(scenario, sent, given, scale))
     # Requests that the table's limit throttles never reach its partitions; those that its burst serves do.
@@ -77,7 +77,8 @@ def predict_throttles(
         elif limit.hottest is not None and limit.hottest.key_per_s > limit.limit_per_s:
             behind.append(replace(limit, behind=True))
     beyond = (*_maxima(sent, given, scale), *_account(sent, given, quotas, scale))
-    return (*of_partitions, *of_tables, *behind, *beyond)
+    foretold = (*of_partitions, *of_tables, *behind, *beyond)
+    return tuple(sorted(foretold, key=lambda limit: (limit.behind, limit.from_s)))
 
 
 GivenCapacities = Mapping[tuple[str, str | None], GivenCapacity]

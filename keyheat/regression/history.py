@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -18,7 +18,6 @@ from pydantic import Json
 from keyheat.analysis.measures import MEASURES, Measure
 from keyheat.analysis.summary import RunSummary
 from keyheat.regression.outcome import GOOD, SessionOutcome, Side, Verdict
-from keyheat.regression.statistics import ChangePoint, change_points
 from keyheat.runfiles import FileProblem
 from keyheat.validation import Part, Time
 
@@ -41,14 +40,12 @@ CREATE TABLE IF NOT EXISTS runs (
     folder_url TEXT NOT NULL, at TEXT NOT NULL, summary TEXT NOT NULL,
     UNIQUE (session, side, case_name, repetition)
 );
-CREATE TABLE IF NOT EXISTS pins (name TEXT PRIMARY KEY, session INTEGER NOT NULL REFERENCES sessions);
 PRAGMA application_id = {APPLICATION_ID};
 COMMIT;
 """
 SESSIONS: Final = """
     SELECT id, suite, label, started_at, ended_at, verdict,
-        (SELECT count(*) FROM runs WHERE session = id) AS runs,
-        (SELECT json_group_array(name) FROM pins WHERE session = id) AS pins
+        (SELECT count(*) FROM runs WHERE session = id) AS runs
     FROM sessions"""
 RUNS: Final = 'SELECT case_name AS "case", repetition, side, summary, folder_url, at FROM runs'
 VALUES: Final = """
@@ -83,7 +80,6 @@ class Session(Part):
     ended_at: Time | None
     verdict: Verdict | None
     runs: int  # number of stored runs
-    pins: Json[tuple[str, ...]]  # names, for --baseline
 
     @property
     def took_s(self) -> float | None:
@@ -176,13 +172,15 @@ class History:
         where = "WHERE ?1 IS NULL OR suite = ?1 ORDER BY id DESC LIMIT ?2"
         return self._read(Session, f"{SESSIONS} {where}", suite, limit)
 
-    def session(self, number: int) -> Session:
-        return self._first(self._read(Session, f"{SESSIONS} WHERE id = ?", number), f"session {number}")
-
-    def named(self, name: str) -> Session:
-        """The session with this pinned name or number."""
-        pinned = f"{SESSIONS} WHERE id = (SELECT session FROM pins WHERE name = ?1) OR CAST(id AS TEXT) = ?1"
-        return self._first(self._read(Session, pinned, name), f"session {name!r}")
+    def session(self, name: int | str, suite: str | None = None) -> Session:
+        """The session with this number, else the newest one with this label, of `suite` if it has any."""
+        order = "ORDER BY CAST(id AS TEXT) = ?1 DESC, suite IS ?2 DESC, id DESC LIMIT 1"
+        query = f"{SESSIONS} WHERE ?1 IN (CAST(id AS TEXT), label) {order}"
+        for session in self._read(Session, query, str(name), suite):
+            return session
+        raise HistoryProblem(
+            f"{self.path} has no session with the number or label {name!r}; keyheat history lists sessions"
+        )
 
     def last_good(self, suite: str) -> Session | None:
         return self.latest(suite, *GOOD)
@@ -210,31 +208,9 @@ class History:
         with _problems(self.path):
             return pd.read_sql_query(query, self._db, params=(suite,))
 
-    # named baselines
-
-    def pin(self, name: str, session: Session) -> None:
-        """Name a session; another session loses the name."""
-        if not name.strip() or name.isdecimal():
-            raise HistoryProblem(f"{name!r} cannot be a session's name: use a word, such as release-2")
-        if session.verdict not in (*GOOD, "regressed"):
-            how = session.verdict or "has not ended"
-            raise HistoryProblem(
-                f"session {session.id} is no baseline ({how}): pin one that is good or regressed"
-            )
-        with self._writing():
-            self._db.execute("INSERT OR REPLACE INTO pins VALUES (?, ?)", (name, session.id))
-
     def _must_be_open(self, session: Session) -> None:
         if not self._column("SELECT id FROM sessions WHERE id = ? AND verdict IS NULL", session.id):
             raise HistoryProblem(f"session {session.id} of {self.path} has ended")
-
-    def _first(self, rows: tuple[Session, ...], what: str) -> Session:
-        if rows:
-            return rows[0]
-        names = ", ".join(self._column("SELECT name FROM pins ORDER BY name")) or "none"
-        raise HistoryProblem(
-            f"{self.path} has no {what}; pinned names: {names}. keyheat history lists sessions"
-        )
 
     def _read(self, kind: type[Row], query: str, *values: object) -> tuple[Row, ...]:
         with _problems(self.path):
@@ -299,7 +275,7 @@ def _damaged(path: Path, why: str) -> Damaged:
 # Trends
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
     """One measure of a case over sessions, oldest first: the median of its valid runs."""
 
@@ -308,19 +284,6 @@ class Trend:
     sessions: tuple[int, ...]
     values: tuple[float, ...]
     regressed: tuple[int, ...]  # sessions where a gate failed as worse
-
-    @cached_property
-    def changes(self) -> tuple[ChangePoint, ...]:
-        return change_points(self.values)
-
-    @property
-    def constant(self) -> bool:
-        return len(set(self.values)) == 1
-
-    def is_worse(self, change: ChangePoint) -> bool:
-        """Whether a change is for the worse."""
-        sign = {"higher": -1, "lower": 1, "same": 0}[self.measure.better]
-        return sign * (change.after - change.before) > 0
 
 
 def trends_of(

@@ -152,7 +152,6 @@ class BaselineUsed(Part):
 
     session: str
     started_at: Time
-    pin: str | None = Field(None, description="the pinned name that selected it")
     chosen: bool = Field(False, description="named explicitly, not just the last good one")
     label: str | None = None
     accepted: bool = Field(True, description="false: the suite has no good or accepted session yet")
@@ -164,8 +163,6 @@ class BaselineUsed(Part):
     @property
     def how(self) -> str:
         """How the baseline was selected."""
-        if self.pin:
-            return f"pinned as {self.pin!r}"
         if not self.accepted:
             return "the last one, not yet accepted"
         return "as requested" if self.chosen else "the last good one"

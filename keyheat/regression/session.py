@@ -39,7 +39,7 @@ class Baseline:
 def baseline_of(
     history: History, suite: Suite, named: str | None, *, settled: bool = False
 ) -> Baseline | None:
-    """The named or pinned session, else the last good one; None if there is no session.
+    """The named session, else the last good one; None if there is no session.
 
     Cases without a good session use the last session that is not accepted yet, unless `settled`. Raises
     `ValueError` if the name is not a session to compare with.
@@ -50,7 +50,7 @@ def baseline_of(
         return None
     used = BaselineUsed(
         session=str(main.id), started_at=main.started_at, label=main.label, chosen=named is not None,
-        pin=named if named in main.pins else None, accepted=session is not None,
+        accepted=session is not None,
     )  # fmt: skip
     kept, tentative = (
         _by_case((run.case, run) for run in (history.runs(source) if source else ()))
@@ -61,7 +61,7 @@ def baseline_of(
 
 
 def _named_session(history: History, suite: Suite, named: str) -> Session:
-    session = history.named(named)
+    session = history.session(named, suite.name)
     if session.suite == suite.name and session.verdict in (*GOOD, "regressed"):
         return session
     why = f"is a session of suite {session.suite}" if session.suite != suite.name else "has no valid verdict"

@@ -23,29 +23,15 @@ from keyheat.runs import metrics
 from keyheat.runs.formats import Diagnosis, Evidence, SecondCount, Series
 from keyheat.runs.latencies import mean_ms
 from keyheat.runs.manifest import Keys, KeyUse, KeyWindow
-from keyheat.runs.parquet import COUNT, FRAMES, MOMENT, NUMBER, PERCENTILES, SECOND, TEXT
+from keyheat.runs.parquet import FRAMES, PERCENTILES
 from keyheat.words import INDEX_TABLE, TABLE, Direction, label_of
 
 
 def frame(name: str, content: pd.DataFrame | Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Convert content to the columns and dtypes of a frame; missing columns are NA."""
     rows = content if isinstance(content, pd.DataFrame) else pd.DataFrame.from_records(list(content))
-    return pd.DataFrame(
-        {
-            column.name: _cast(rows[column.name], column.dtype)
-            if column.name in rows
-            else pd.Series(
-                pd.NA if column.dtype in (TEXT, COUNT, NUMBER) else pd.NaT, rows.index, column.dtype
-            )
-            for column in FRAMES[name]
-        }
-    )
-
-
-def _cast(column: Any, dtype: str) -> Any:
-    if dtype in (SECOND, MOMENT):
-        return pd.to_datetime(column, utc=True).astype(dtype)
-    return column.astype(dtype)
+    dtypes = {column.name: column.dtype for column in FRAMES[name]}
+    return rows.reindex(columns=list(dtypes)).astype(dtypes)
 
 
 def of_rows(name: str, rows: pa.Table) -> pd.DataFrame:

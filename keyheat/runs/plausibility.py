@@ -150,14 +150,13 @@ def sound(evidence: Evidence) -> Evidence:
         raise ValueError(str(mistakes))
     indexes = {index.name for index in evidence.table.indexes}
     series = _series(evidence, indexes, mistakes)
-    throttles = _rows("throttles", evidence.throttles, evidence.window, indexes, mistakes)
-    seconds = _once(_rows("seconds", evidence.seconds, evidence.window, indexes, mistakes), mistakes)
-    _check_counts(throttles, seconds, mistakes)
+    _check_rows("throttles", evidence.throttles, evidence.window, indexes, mistakes)
+    _check_rows("seconds", evidence.seconds, evidence.window, indexes, mistakes)
     for number, rule in enumerate(evidence.contributors or ()):
         _check_contributors(rule, indexes, f".contributors[{number}]", mistakes)
     if mistakes:
         raise ValueError(str(mistakes))
-    return evidence.model_copy(update={"series": series, "seconds": seconds})
+    return evidence.model_copy(update={"series": series})
 
 
 def within(rows: tuple[Row, ...] | None, window: Window) -> tuple[Row, ...] | None:
@@ -229,11 +228,12 @@ def _check_table(table: TableFacts, mistakes: Mistakes) -> None:
                 mistakes.add(message, f".table{owner}.provisioned.{side}")
 
 
-def _rows(
+def _check_rows(
     name: str, rows: Sequence[Row] | None, window: Window, indexes: set[str], mistakes: Mistakes
-) -> Sequence[Row] | None:
-    """Check the client's rows: window, whole seconds, known index, plausible counts."""
+) -> None:
+    """Check the client's rows: window, whole seconds, known index, plausible counts, no second twice."""
     first, last = window.start - CLOCKS, window.end + CLOCKS
+    places: dict[Hashable, int] = {}
     for number, row in enumerate(rows or ()):
         where = f".{name}[{number}]"
         if not first <= row.second < last:
@@ -244,38 +244,8 @@ def _rows(
         if isinstance(row, SecondCount):
             if row.throttled > row.attempts:
                 mistakes.add(f"{row.throttled:,} throttled of {row.attempts:,} attempts", where)
-            if max(row.attempts, row.consumed) > MOST:
-                mistakes.add("is more than a table can do in a second", where)
-        elif row.count > MOST:
-            mistakes.add("is more than a table can do in a second", f"{where}.count")
-    return rows
-
-
-def _once(rows: Sequence[SecondCount] | None, mistakes: Mistakes) -> tuple[SecondCount, ...] | None:
-    """Keep one row per second, resource and direction; equal rows count once."""
-    if rows is None:
-        return None
-    first: dict[Hashable, tuple[int, SecondCount]] = {}
-    for number, row in enumerate(rows):
-        earlier, other = first.setdefault((row.second, row.index, row.direction), (number, row))
-        if other != row:
-            mistakes.add(
-                f"says something else of its second than $.seconds[{earlier}]", f".seconds[{number}]"
-            )
-    return tuple(row for _, row in first.values())
-
-
-def _check_counts(
-    throttles: Sequence[ThrottleCount] | None, seconds: Sequence[SecondCount] | None, mistakes: Mistakes
-) -> None:
-    """Check throttles against seconds with attempts and no throttle."""
-    for direction in Direction:
-        of_side = [row for row in seconds or () if row.direction == direction]
-        attempts, refused = sum(row.attempts for row in of_side), sum(row.throttled for row in of_side)
-        counted = sum(row.count for row in throttles or () if row.direction == direction)
-        if attempts and counted and not refused:
-            mistakes.add(
-                f"{counted:,} throttled {direction}s, where $.seconds has {attempts:,} attempts and none "
-                "throttled: leave out the one that is wrong",
-                ".throttles",
-            )
+            if (earlier := places.setdefault((row.second, row.index, row.direction), number)) != number:
+                mistakes.add(f"is the same second as $.{name}[{earlier}]: put them together", where)
+        counts = (row.attempts, row.consumed) if isinstance(row, SecondCount) else (row.count,)
+        if max(counts) > MOST:
+            mistakes.add("is more than a table can do in a second", where)

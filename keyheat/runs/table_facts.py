@@ -112,16 +112,22 @@ def table_facts(described: Mapping[str, Any]) -> TableFacts:
         replicas=replicas_of(described),
         region=region_of_arn(described.get("TableArn", "")) if described.get("Replicas") else None,
         table_class=described.get("TableClassSummary", {}).get("TableClass"),
-        indexes=tuple(
-            IndexFacts(
-                name=index["IndexName"],
-                keys=_keys(index, types),
-                projection=index.get("Projection", {}).get("ProjectionType"),
-                include=index.get("Projection", {}).get("NonKeyAttributes", ()),
-                **_capacities(index, mode),
-            )
-            for index in described.get("GlobalSecondaryIndexes", ())
-        ),
+        indexes=indexes_of(described, "Global"),
+    )
+
+
+def indexes_of(described: Mapping[str, Any], kind: Literal["Global", "Local"]) -> tuple[IndexFacts, ...]:
+    """Facts about the secondary indexes of a kind; local ones have no capacity of their own."""
+    mode, types = mode_of(described), types_of(described)
+    return tuple(
+        IndexFacts(
+            name=index["IndexName"],
+            keys=_keys(index, types),
+            projection=index.get("Projection", {}).get("ProjectionType"),
+            include=index.get("Projection", {}).get("NonKeyAttributes", ()),
+            **_capacities(index, mode),
+        )
+        for index in described.get(f"{kind}SecondaryIndexes") or ()
     )
 
 

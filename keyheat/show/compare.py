@@ -10,7 +10,7 @@ from typing import Final
 
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.measures import ABSENCES, MEASURES
-from keyheat.analysis.report import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, read_run
 from keyheat.analysis.summary import RunSummary, read_summary
 from keyheat.numbers import NOTHING, percent, some
 from keyheat.regression.phrases import value
@@ -51,7 +51,7 @@ class ComparedRun:
     def read(cls, folder: Path) -> "ComparedRun":
         """Read a run directory; if it is unreadable, its card says why."""
         try:
-            run = load_run(folder)
+            run = read_run(folder)
         except FileProblem as problem:
             return cls(label=folder.name, folder=folder, problem=str(problem).replace(f"{folder}/", ""))
         return cls(

@@ -1,7 +1,7 @@
 """What was run so far, as answers: all sessions, one session, trends of measures, all runs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -11,14 +11,14 @@ from keyheat.masking import short_path
 from keyheat.numbers import NOTHING, measured, percent, some, span
 from keyheat.regression.history import Session, StoredRun, Trend
 from keyheat.regression.outcome import SessionOutcome
-from keyheat.regression.phrases import label_words, relative, value
+from keyheat.regression.phrases import label_words, value
 from keyheat.runfiles import REPORT
-from keyheat.show.answer import Answer, Fact, Figure, Table, link_to
+from keyheat.show.answer import Answer, Figure, Table, link_to
 from keyheat.show.regression import outcome_answer
 from keyheat.show.verdict import in_two_words, sureness, target_words
 
 FORMAT: Final = "keyheat.history/1"
-MOST_DRAWN: Final = 24  # trends on a page, those that changed first
+MOST_DRAWN: Final = 24  # trends on a page, those that regressed first
 
 
 def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> Answer:
@@ -29,10 +29,7 @@ def sessions_answer(file: Path, sessions: Sequence[Session], good: set[int]) -> 
             "started, UTC": f"{session.started_at:%Y-%m-%d %H:%M}",
             "took": NOTHING if session.took_s is None else span(session.took_s),
             "runs": str(session.runs), "verdict": session.verdict or "not ended",
-            "": ", ".join(
-                (*(["last good"] if session.id in good else []), *(f"pinned {name}" for name in session.pins),
-                 *filter(None, [session.label]))
-            ),
+            "": ", ".join(filter(None, ("last good" if session.id in good else "", session.label))),
         }
         for session in sessions
     ]  # fmt: skip
@@ -61,11 +58,9 @@ def session_answer(
         context=f"Began {session.started_at:%Y-%m-%d %H:%M:%S} UTC.",
     )  # fmt: skip
     rows = [run_row(run) for run in runs]
-    named = (Fact(name="Pinned", value=", ".join(session.pins)),) if session.pins else ()
     return replace(
         whole,
         title=f"Session {session.id} of {session.suite}",
-        facts=(*whole.facts, *named),
         tables=(Table(title="Runs", rows=tuple(rows)),) if rows else (),
         notes=tuple(run.folder_url for run in runs),
         data={
@@ -91,17 +86,17 @@ def run_row(run: StoredRun) -> dict[str, str]:
 
 
 def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: bool) -> Answer:
-    """Measures over sessions: a table for each case, what changed, and figures."""
+    """Measures over sessions: a table for each case, what regressed, and figures."""
     cases = {trend.case: [other for other in trends if other.case == trend.case] for trend in trends}
-    notes = [line for trend in trends for line in _changes(trend)]
+    notes = [words for trend in trends if (words := _regressions(trend))]
     sessions = sorted({session for trend in trends for session in trend.sessions})
-    changed = sorted(trends, key=lambda other: (not other.regressed, not other.changes, other.constant))
+    changed = sorted(trends, key=lambda other: (not other.regressed, len(set(other.values)) == 1))
     return Answer(
         title=suite,
-        label=f"{some(len(notes), 'change')}" if notes else "No change",
+        label=f"{len(notes)} regressed" if notes else "No regression",
         tone="invalid" if notes else "none",
         sentence=f"{some(len(trends), 'measure')} over {some(len(sessions), 'session')}, "
-        f"{sessions[0]} to {sessions[-1]}: {some(len(notes), 'change') if notes else 'none changed'}.",
+        f"{sessions[0]} to {sessions[-1]}: {len(notes) or 'none'} regressed.",
         context=short_path(file),
         tables=tuple(
             Table(title=case, rows=tuple(map(_trend_row, of_case))) for case, of_case in cases.items()
@@ -113,30 +108,21 @@ def trends_answer(file: Path, suite: str, trends: Sequence[Trend], *, drawn: boo
 
 
 def _trend_row(trend: Trend) -> dict[str, str]:
-    ends = {"newest": trend.values[-1], "lowest": min(trend.values), "highest": max(trend.values)}
+    worst = (min if trend.measure.better == "higher" else max)(trend.values)
+    ends = {"oldest": trend.values[0], "newest": trend.values[-1], "worst": worst}
     name = trend.measure.name
     return {"measure": name, **{end: value(number, name) for end, number in ends.items()}}
 
 
-def _changes(trend: Trend) -> Iterator[str]:
-    """Changes of the level, and regressions."""
-    name = trend.measure.name
-    for change in trend.changes:
-        levels = f"{value(change.before, name)} before, {value(change.after, name)} after"
-        worse = "worse" if trend.is_worse(change) else "not worse"
-        session = trend.sessions[change.index]
-        by = relative(change.change)
-        yield f"{trend.case}: {name} changed with session {session}: {by} ({levels}), {worse}"
-    if trend.regressed:
-        lacking = {
-            change: "" if change in trend.sessions else " (it had no number)" for change in trend.regressed
-        }
-        sessions = ", ".join(f"{change}{why}" for change, why in lacking.items())
-        yield f"{trend.case}: {name} regressed in session {sessions}"
+def _regressions(trend: Trend) -> str:
+    """The sessions in which a gate failed as worse; empty without any."""
+    lacking = {session: " (it had no number)" for session in {*trend.regressed} - {*trend.sessions}}
+    sessions = ", ".join(f"{session}{lacking.get(session, '')}" for session in trend.regressed)
+    return f"{trend.case}: {trend.measure.name} regressed in session {sessions}" if sessions else ""
 
 
 def _figure(trend: Trend) -> Figure:
-    """The medians of all sessions, the levels between changes, regressions marked."""
+    """The medians of all sessions, regressions marked."""
     import plotly.graph_objects as go
 
     from keyheat.show.charts import LIGHT, figure
@@ -151,24 +137,17 @@ def _figure(trend: Trend) -> Figure:
         marker={"color": LIGHT["failed"], "size": 10, "symbol": "x"},
     )  # fmt: skip
     drawn = figure([medians, *([regressed] if bad else [])], 220, xaxis={"title": {"text": "session"}})
-    for change in trend.changes:
-        drawn.add_vline(
-            x=trend.sessions[change.index] - 0.5, line={"color": LIGHT["ceiling"], "dash": "dash"}
-        )
-    constant = len(set(trend.values)) == 1
-    unchanged = "It did not change." if constant else "No lasting change of its level is certain."
-    changes = " ".join(f"{line}." for line in _changes(trend)) or unchanged
-    return Figure(title=f"{trend.case}: {trend.measure.name}", summary=changes, figure=drawn)
+    name = trend.measure.name
+    first, last = (value(trend.values[at], name) for at in (0, -1))
+    calm = "It did not change." if len(set(trend.values)) == 1 else f"From {first} to {last}."
+    words = _regressions(trend)
+    return Figure(title=f"{trend.case}: {name}", summary=f"{words}." if words else calm, figure=drawn)
 
 
 def _data(trend: Trend) -> dict[str, Any]:
     return {
         "case": trend.case, "measure": trend.measure.name, "sessions": trend.sessions,
         "values": trend.values, "regressed": trend.regressed,
-        "changes": [
-            asdict(change) | {"session": trend.sessions[change.index], "worse": trend.is_worse(change)}
-            for change in trend.changes
-        ],
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from keyheat.analysis.facts import Facts, ceiling_of, consumed_of, facts_of
-from keyheat.analysis.report import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, read_run
 from keyheat.analysis.rules import RULES
 from keyheat.model.partitions import EVENTUAL_READ_WEIGHT
 from keyheat.model.resources import partition_ceiling
@@ -58,7 +58,7 @@ def write_report(run: Path | ReportRun, generated_at: datetime, page: Path | Non
 
     Raises `FileProblem` if there is no readable `diagnosis.json`, or the page cannot be written.
     """
-    run = load_run(run) if isinstance(run, Path) else run
+    run = read_run(run) if isinstance(run, Path) else run
     return save(page or (run.folder or Path()) / REPORT, html_of(report_answer(run), generated_at))
 
 

@@ -10,6 +10,8 @@ from functools import partial
 from math import inf
 from typing import Final
 
+import numpy as np
+
 from keyheat.analysis.elsewhere import usual_latency_ms
 from keyheat.analysis.facts import Facts, facts_of, throttled_seconds, throttled_spans
 from keyheat.analysis.report import ReportRun
@@ -231,10 +233,14 @@ def _since(run: ReportRun, facts: Facts) -> Fact:
         return answer(value=NOTHING if unknown else "Never")
     first_s, last_s = spans[0][0], spans[-1][1]
     seen = throttled_seconds(run)  # of batches, labels are by CloudWatch's minutes
+    if run.evidence is not None and not any(track.published_throttles for track in run.tracks):
+        logged = (row.second.timestamp() for row in run.evidence.throttles or () if row.count)
+        seen = seen if seen.size else np.array(sorted(logged))
     if (seen := seen[(first_s <= seen) & (seen < last_s)]).size:
         first_s, last_s = float(seen[0]), float(seen[-1]) + 1
     window_s = inf if began_s is None or ended_s is None else ended_s - began_s
-    say, throttled = saying(first_s, last_s), span(min(facts.throttled_s, window_s))
+    say = saying(first_s, last_s)
+    throttled = span(min(facts.throttled_s, window_s, last_s - first_s))
     pieces = f", in {len(spans):,} pieces" if len(spans) > 1 else ""
     # CloudWatch holds the time before a window, which was not looked at.
     since, track = say(first_s), run.track(facts.resource)

@@ -236,7 +236,8 @@ def _used(facts: Facts) -> str:
 def _undetermined(facts: Facts) -> str:
     if facts.whose_unknown:
         who = "The client" if facts.by_client else "ThrottledRequests"
-        counts = f"{who} counts {some(facts.of_verdict, 'throttle')} of {facts.resource.direction}s"
+        what = "more throttle" if facts.throttles > facts.of_verdict else "throttle"
+        counts = f"{who} counts {some(facts.of_verdict, what)} of {facts.resource.direction}s"
         if not facts.by_client:
             return f"{counts}, and the throttle events of {facts.resource.name} do not account for them."
         look = "look at Streams, Kinesis and KMS, the retry quota of the SDK, and other Regions and accounts"

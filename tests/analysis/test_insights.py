@@ -12,7 +12,7 @@ from keyheat.analysis.diagnosis import diagnosed
 from keyheat.analysis.facts import facts_of
 from keyheat.analysis.heat import index_heats_of, insight_heats, key_spread
 from keyheat.analysis.report import evidence_alone
-from keyheat.analysis.timeline import timeline, units_per_request
+from keyheat.analysis.timeline import timeline, totals_of, units_per_request
 from keyheat.evidence.contributors import read_contributors
 from keyheat.runs import metrics
 from keyheat.runs.formats import Contributor, Contributors, Evidence, Series, Window
@@ -325,9 +325,9 @@ def test_each_of_several_throttled_keys_may_fill_a_partition_of_its_own() -> Non
 def test_what_a_request_takes_is_counted(counts: dict[str, float], failed: float, each: float | None) -> None:
     sums = {"ConsumedWriteCapacityUnits": 600.0, "ConditionalCheckFailedRequests": failed}
     series = [*evidence(**sums).series, *accepted(WRITE, **counts)]
-    assert units_per_request(series, WRITE, None) == each
+    assert units_per_request(totals_of(series), WRITE, None)[0] == each
     unasked = [one for one in series if one.operation != "DeleteItem"]
-    assert units_per_request(unasked, WRITE, None) is None, "what was not asked for is not zero"
+    assert units_per_request(totals_of(unasked), WRITE, None)[0] is None, "what was not asked for is not zero"
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     facts = facts_of(run)
     raised = next(one for one in diagnosis.recommendations if one.action == "raise_capacity")
     changed = changes(seen, diagnosis.labels, facts.resource, ())
-    each = units_per_request(seen.series, WRITE, None)
+    each = units_per_request(totals_of(seen.series), WRITE, None)[0]
     assert each is not None
     assert facts.asked_per_s == changed.now.demand_per_s == pytest.approx((900 + 50 * each) / 60)
     assert "demand was 24 WCU/s" in raised.why

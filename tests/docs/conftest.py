@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from keyheat.evidence import collection
+from keyheat.evidence import request
 from keyheat.evidence import table as target
 from keyheat.testing.local import LocalDynamoDB
 from tests.docs.page import ROOT, code_of
@@ -146,7 +146,7 @@ def incident(repository: Reader) -> Reader:
     app = a_table_with_insights()
     end = datetime.fromtimestamp(app.clock() // 60 * 60 + 60, UTC)
     app.clock.advance(120)
-    repository.patch.setattr(collection, "boto3_clients", lambda **_options: app.client)
+    repository.patch.setattr(request, "boto3_clients", lambda **_options: app.client)
     repository.patch.setattr("time.sleep", lambda _seconds: None)
     repository.moved = {
         "2026-11-20T12:00:00Z": f"{end - timedelta(minutes=1):%FT%TZ}",

@@ -4,7 +4,7 @@ import pytest
 
 from keyheat.endpoint.http import READ_BYTES, Connections
 from keyheat.endpoint.options import ClientBounds
-from tests.endpoint.peers import HEAD, Peer, chunked, request
+from tests.endpoint.peers import Peer, chunked, request
 
 KB = 1024
 BOUNDS = ClientBounds(body_bytes=16 * KB, drained_bytes=64 * KB, head_bytes=2 * KB, connections=64)
@@ -19,16 +19,6 @@ def shared() -> Connections:
         return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
 
     return Connections(answer, BOUNDS)
-
-
-def test_a_body_that_is_too_long_is_read_and_refused(shared: Connections) -> None:
-    peer = Peer(shared)
-    peer.send(HEAD.format(operation="PutItem").encode() + b"Content-Length: %d\r\n\r\n" % (60 * KB))
-    for _ in range(59):
-        peer.send(b"x" * KB)
-        assert peer.status is None
-    peer.send(b"x" * KB)
-    assert peer.status == 413
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from keyheat.evidence import collection
+from keyheat.evidence.cloudwatch import MetricSource
+from keyheat.evidence.collection import collect_table
 from keyheat.runs.formats import Evidence, Window
 from keyheat.runs.table_facts import TableFacts
 from tests.endpoint.clients import FakeClock
@@ -76,10 +77,17 @@ class FakeAws:
 
     def collected(self, window: Window, table: TableFacts = ORDERS) -> Evidence:
         """What is collected of the table over a window."""
-        return collection.collect_table(
-            table, window, client_factory=self.factory, clock=self.clock, sleep=self.clock.advance,
+        return collect_table(self.source(), table, window)
+
+    def source(self, **more: Any) -> MetricSource:
+        """It as evidence is collected from it."""
+        return MetricSource(
+            client_factory=self.factory,
+            clock=self.clock,
+            sleep=self.clock.advance,
             progress=self.progress,
-        )  # fmt: skip
+            **more,
+        )
 
 
 def _said(what: Any) -> Any:

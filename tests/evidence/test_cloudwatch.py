@@ -10,7 +10,6 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, NoCredentialsE
 from keyheat.evidence.clients import failure_of
 from keyheat.evidence.cloudwatch import (
     CLOUD_PACE,
-    MetricSource,
     PollPace,
     fetch_published,
     most_metrics,
@@ -56,11 +55,7 @@ class Told(FakeAws):
     clock: FakeClock = field(default_factory=lambda: FakeClock(WINDOW.end.timestamp()))
 
     def answer(self, pace: PollPace = PACE) -> MetricAnswer:
-        source = MetricSource(
-            client_factory=self.factory, pace=pace, clock=self.clock, sleep=self.clock.advance,
-            progress=self.progress,
-        )  # fmt: skip
-        answer = fetch_published(source, TableFacts(name="orders"), WINDOW)
+        answer = fetch_published(self.source(pace=pace), TableFacts(name="orders"), WINDOW)
         self.asked_s = [at - WINDOW.end.timestamp() for at in self.asked_s]
         return answer
 

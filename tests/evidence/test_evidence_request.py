@@ -9,8 +9,9 @@ import click
 import pytest
 
 from keyheat.cli.options import TimeWindow, a_time, in_utc
-from keyheat.evidence import collection
-from keyheat.evidence.cloudwatch import silent
+from keyheat.evidence import request as evidence_request
+from keyheat.evidence.cloudwatch import MetricSource, silent
+from keyheat.evidence.collection import collect_table
 from keyheat.evidence.request import EvidenceRequest, evidence_for, window_of
 from keyheat.evidence.table import facts_during
 from keyheat.flags import TimeSpan
@@ -87,10 +88,8 @@ def test_a_table_that_was_deleted_meanwhile() -> None:
     app.ddb.delete_table(TableName="orders")
     app.clock.advance(3_600)
 
-    collect = partial(
-        collection.collect_table, window=Window(start=START, end=START + 3 * MINUTE),
-        client_factory=app.client, clock=app.clock, sleep=app.clock.advance,
-    )  # fmt: skip
+    source = MetricSource(client_factory=app.client, clock=app.clock, sleep=app.clock.advance)
+    collect = partial(collect_table, source, window=Window(start=START, end=START + 3 * MINUTE))
     found = collect(ORDERS)
     assert [value for _, value in consumption(found).points] == [10.0, 10.0, 10.0]
     assert found.table == ORDERS
@@ -118,7 +117,7 @@ def test_an_impossible_window_is_refused(start: datetime, end: datetime, message
 def test_an_open_window_ends_now(monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes are published two minutes late, and nothing is waited for."""
     aws = FakeAws(points=kept, table=PROVISIONED_ON, clock=FakeClock(NOW.timestamp()), delay_s=120)
-    monkeypatch.setattr(collection, "boto3_clients", lambda **_of: aws.factory)
+    monkeypatch.setattr(evidence_request, "boto3_clients", lambda **_of: aws.factory)
     request, now = EvidenceRequest(table="orders", last=30 * MINUTE), NOW + timedelta(seconds=20)
     found = evidence_for(request, clock=now.timestamp, progress=pytest.fail)
     assert (found.window.start, found.window.end) == (NOW - 30 * MINUTE, NOW - 2 * MINUTE)

@@ -10,12 +10,12 @@ import pytest
 
 from keyheat.analysis.diagnosis import diagnosed
 from keyheat.intake.description import table_of
-from keyheat.intake.tables import source_of_facts
+from keyheat.intake.tables import NotTaken, source_of_facts
 from keyheat.runs.formats import Evidence, HotKey, read_diagnosis, write_diagnosis, write_evidence
 from keyheat.runs.plausibility import read_evidence
 from keyheat.runs.table_facts import AutoScaling, ScalingRange, TableFacts, table_facts
 from keyheat.scenario.scenario import scenario_from_dict
-from keyheat.words import WRITE
+from keyheat.words import WRITE, Capacity
 from tests.conftest import Verb
 from tests.endpoint.account import attributes, index, indexed, schema, table
 from tests.make import START, consumed, provisioned
@@ -120,7 +120,19 @@ def test_a_described_table_is_replayed_with_its_keys_and_projections() -> None:
     facts = TableFacts.model_validate_json(table_facts(described).model_dump_json())
     replayed = source_of_facts(facts)
     assert replayed.remarks == ()
-    assert table_of(replayed.description) == table_of(described)
+    assert replayed.fields == table_of(described)
+
+
+def test_capacity_of_which_a_side_is_unknown_is_assumed_in_a_scenario_and_not_tried(
+    verb: Verb, tmp_path: Path
+) -> None:
+    found = evidence(RATES, THROTTLES, CAUSE, provisioned(4_000), table=UNKNOWN)
+    raw, text = replayed(verb, incident(tmp_path / "inc", found))
+    assert raw["table"]["provisioned"] == {"read": 1, "write": 4_000}
+    assert "# Not taken: the read capacity of then; 1 unit/s is assumed" in text
+    facts = TableFacts(name="orders", billing_mode="PROVISIONED", provisioned=Capacity(write=4_000))
+    with pytest.raises(NotTaken, match="lacks mode or capacity of orders"):
+        source_of_facts(facts)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from keyheat.load.run.launch import Launched
 from keyheat.runfiles import FILES, RUN
 from keyheat.runs.progress import LaunchProgress
 from tests.conftest import Verb
-from tools.samples.cases import CASES
-from tools.samples.make import make_run
+from tools.samples import make_run
 
 BROKEN = """
 arn = "arn:aws:iam::123456789012:user/ann"
@@ -46,7 +45,7 @@ def test_one_that_breaks_broke_no_threshold(
     place = tmp_path / "run"
 
     def breaks(*_arguments: object) -> list[Launched]:
-        manifest = make_run(CASES[0], place, seconds=40) / FILES[RUN]
+        manifest = make_run("hotkey", place, seconds=8) / FILES[RUN]
         content = json.loads(manifest.read_bytes())
         manifest.write_text(json.dumps({**content, "status": "running"}))
         return [Launched(1, "MemoryError of something\n", content["run_id"])]

@@ -13,8 +13,7 @@ from keyheat.show.console import PlainConsole
 from keyheat.show.render import html_of
 from keyheat.show.render import text_of as in_terminal
 from keyheat.show.report import report_answer, write_report
-from tools.samples.cases import CASES
-from tools.samples.make import make_run
+from tools.samples import SAMPLES, make_run
 
 GENERATED_AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 
@@ -23,7 +22,7 @@ GENERATED_AT = datetime(2026, 11, 20, 13, 0, tzinfo=UTC)
 def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every made-up run by name; read them, do not write."""
     folder = tmp_path_factory.mktemp("samples")
-    return {case.name: make_run(case, folder / case.name) for case in CASES}
+    return {name: make_run(name, folder / name) for name in SAMPLES}
 
 
 @pytest.fixture

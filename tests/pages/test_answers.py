@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from keyheat.analysis.facts import facts_of
-from keyheat.analysis.report import ReportRun, evidence_alone, load_run
+from keyheat.analysis.report import ReportRun, evidence_alone, read_run
 from keyheat.runs.formats import Cure, CureStep, MonthlyBill, Recommendation
 from keyheat.show.answer import Fact
 from keyheat.show.generator import generator_words
@@ -22,7 +22,7 @@ Story = Callable[[str], ReportRun]
 
 @pytest.fixture
 def story(samples: dict[str, Path]) -> Story:
-    return lambda name: load_run(samples[name])
+    return lambda name: read_run(samples[name])
 
 
 def asked(run: ReportRun) -> dict[str, Fact]:

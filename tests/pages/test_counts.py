@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from keyheat.analysis.report import load_run
+from keyheat.analysis.report import read_run
 from keyheat.load.transport.answer import BAD_HTTP, CREDENTIALS, CUT_OFF, DAMAGED, KINDS, RESET
 from keyheat.numbers import percent
 from keyheat.show.generator import MEANINGS, counts_of, failure_table
@@ -34,11 +34,11 @@ def test_what_was_counted_is_said_the_wrong_first_and_each_number_has_its_unit(g
 
 def test_failures_are_rows_by_kind_the_most_frequent_first_with_what_they_mean(sample):
     folder, kinds = sample(), {"cut_off": 3, "timeout": 40, "HTTP502": 3}
-    assert failure_table(load_run(folder)) is None
+    assert failure_table(read_run(folder)) is None
     manifest = json.loads((folder / "run.json").read_text())
     manifest["totals"] |= {"errors": sum(kinds.values()), "errors_by_kind": kinds}
     (folder / "run.json").write_text(json.dumps(manifest))
-    run = load_run(folder)
+    run = read_run(folder)
     table = failure_table(run)
     assert [tuple(row[:2]) for row in table.cells] == [("timeout", "40"), ("HTTP502", "3"), ("cut_off", "3")]
     assert table.cells[0][2:] == [percent(40 / run.totals.attempts), MEANINGS["timeout"]]

@@ -6,7 +6,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
-from keyheat.analysis.report import load_run
+from keyheat.analysis.report import read_run
 from keyheat.show import charts
 from tests.pages.conftest import page_of, text_of
 
@@ -17,7 +17,7 @@ NAMES = ["hotkey", "generator-bound"]
 
 
 def page(run_dir):
-    return page_of(load_run(run_dir))
+    return page_of(read_run(run_dir))
 
 
 def figures(text):
@@ -120,7 +120,7 @@ def test_text_is_readable_on_the_page_and_on_cards_and_marks_stand_out(colours):
 
 @pytest.mark.slow
 def test_keys_of_the_table_are_not_taken_for_those_of_an_index(samples):
-    run = load_run(samples["hotkey"])
+    run = read_run(samples["hotkey"])
     verdict = run.diagnosis.verdict.model_copy(update={"resource": "by-country"})
     of_index = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": verdict}))
     said = "Which keys of index by-country the writes met on is not recorded."

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from keyheat.analysis.report import ReportRun, load_run
+from keyheat.analysis.report import ReportRun, read_run
 from keyheat.runs.formats import Diagnosis, Label
 from keyheat.show.answer import Answer, Table
 from keyheat.show.run import first_screen, run_answer
 from tests.conftest import Golden
 from tests.pages.conftest import on_screen
-from tools.samples.cases import CASES
+from tools.samples import SAMPLES
 
 LABEL = {"start": "2026-11-20T12:00:00Z", "end": "2026-11-20T12:01:00Z", "resource": "table",
          "direction": "write", "constraint": "partition", "throttles": 1_234_567, "grade": "cause_metric",
@@ -22,9 +22,9 @@ def printed(diagnosis, run=None, width=80):
     return on_screen(run_answer(run or ReportRun(diagnosis=diagnosis)), width)
 
 
-@pytest.mark.parametrize("name", [case.name for case in CASES])
+@pytest.mark.parametrize("name", SAMPLES)
 def test_what_is_said_of_a_run(samples, name, golden: Golden):
-    run = load_run(samples[name])
+    run = read_run(samples[name])
     text = printed(run.diagnosis, run)
     for shown, width in ((text, 80), (printed(run.diagnosis, run, 120), 120)):
         for line in shown.splitlines():
@@ -36,7 +36,7 @@ def test_what_is_said_of_a_run(samples, name, golden: Golden):
 
 
 def test_the_first_screen_says_why_evidence_does_not_decide(samples):
-    run = load_run(samples["undetermined"])
+    run = read_run(samples["undetermined"])
     verdict = run.diagnosis.verdict.model_copy(update={"valid": False})
     undecided = replace(run, diagnosis=run.diagnosis.model_copy(update={"verdict": verdict}))
     shown = first_screen(undecided)
@@ -45,7 +45,7 @@ def test_the_first_screen_says_why_evidence_does_not_decide(samples):
 
 
 def a_diagnosis(samples, **changes) -> Diagnosis:
-    return load_run(samples["hotkey"]).diagnosis.model_copy(update=changes)
+    return read_run(samples["hotkey"]).diagnosis.model_copy(update=changes)
 
 
 def test_the_longest_words_are_whole_in_eighty_columns(samples):

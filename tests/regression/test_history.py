@@ -1,4 +1,4 @@
-"""Sessions, runs and pins are kept as they were added; a file that is not as it should be is refused."""
+"""Sessions and runs are kept as they were added; a file that is not as it should be is refused."""
 
 import json
 import re
@@ -129,21 +129,16 @@ def test_nothing_is_added_twice_or_to_a_session_that_is_over(history: History) -
     assert len(history.runs(session)) == 1
 
 
-def test_a_name_is_given_and_moved_and_must_be_one(history: History) -> None:
-    first, other = a_session(history), a_session(history, "regressed")
-    history.pin("release", first)
-    history.pin("release", other)
-    assert history.named("release") == history.named("2") == history.session(2)
-    assert history.session(2).pins == ("release",)
-    for name in ("", " ", "12"):
-        with pytest.raises(HistoryProblem, match="cannot be a session's name"):
-            history.pin(name, first)
-    for verdict in ("invalid", "interrupted", None):
-        with pytest.raises(HistoryProblem, match="is no baseline"):
-            history.pin("release", a_session(history, verdict))
-    for name in ("nothing", str(2**70)):
-        with pytest.raises(HistoryProblem, match="pinned names: release"):
-            history.named(name)
+def test_a_session_is_named_by_its_number_or_label_and_the_newest_of_a_suite_is_meant(
+    history: History,
+) -> None:
+    for suite, label in (("nightly", "v2"), ("nightly", "v2"), ("weekly", "v2"), ("nightly", "1")):
+        history.begin(suite, label)
+    named = [history.session(*name).id for name in (("v2",), ("v2", "nightly"), ("v2", "other"), ("1",))]
+    assert named == [3, 2, 3, 1]
+    for name in ("nothing", "", str(2**70)):
+        with pytest.raises(HistoryProblem, match=f"no session with the number or label '{name}'"):
+            history.session(name)
 
 
 def test_measures_are_those_of_valid_runs_of_sessions_that_are_over(history: History) -> None:
@@ -250,7 +245,7 @@ def test_a_transaction_that_is_done_outlives_the_power(history: History) -> None
     assert modes == ["delete", 3]
 
 
-LIST, SHOW, PIN = "", "show 7", "pin release-2 6"
+LIST, SHOW = "", "show 7"
 TREND = "trend nightly"
 Run = Callable[..., Any]
 
@@ -266,8 +261,8 @@ def kept(run: Run, tmp_path: Path) -> Path:
     return twelve_sessions(tmp_path / "reports" / "history.sqlite")
 
 
-def test_sessions_are_listed_shown_named_and_charted(kept: Path, run: Run, golden: Golden) -> None:
-    commands = (LIST, SHOW, PIN, "show release-2", "", f"{TREND} --out trend.html", f"{TREND} --case nope")
+def test_sessions_are_listed_shown_and_charted(kept: Path, run: Run, golden: Golden) -> None:
+    commands = (LIST, SHOW, "show v6", f"{TREND} --out trend.html", f"{TREND} --case nope")
     text = ""
     for command in commands:
         said = run(command)
@@ -284,11 +279,6 @@ def test_a_file_that_is_named_before_a_command_is_that_of_the_command(kept: Path
     assert run(f"--history {elsewhere} show 7").code == 0
 
 
-def test_what_is_no_session_or_name_is_refused(kept: Path, run: Run) -> None:
-    for wrong in ("pin 12 6", "pin '' 6", "show nothing", f"show {2**63}"):
-        assert run(wrong).code == 2
-
-
 def test_a_session_that_failed_for_want_of_a_number_is_named() -> None:
     lacking = Trend(
         case="chat", measure=MEASURES["shards_needed"], sessions=(2,), values=(1.0,), regressed=(2, 3)
@@ -297,7 +287,7 @@ def test_a_session_that_failed_for_want_of_a_number_is_named() -> None:
     assert note == "chat: shards_needed regressed in session 2, 3 (it had no number)"
 
 
-@pytest.mark.parametrize("command", [LIST, SHOW, PIN, TREND])
+@pytest.mark.parametrize("command", [LIST, SHOW, TREND])
 def test_a_program_is_answered_in_json(kept: Path, run: Run, command: str) -> None:
     said = run(command, "--json")
     assert said.code == 0
@@ -310,7 +300,7 @@ def test_a_history_that_has_nothing_says_what_to_do(run: Run, monkeypatch: pytes
     assert said.says("reports/history.sqlite has no sessions yet. The first one: keyheat regress SUITE")
     assert json.loads(run(LIST, "--json").out)["sessions"] == []
     assert not Path("reports").exists()
-    for command in (SHOW, PIN, TREND):
+    for command in (SHOW, TREND):
         said = run(command)
         assert said.code == 2
         assert "keyheat regress SUITE begins one" in said.err

@@ -1,4 +1,4 @@
-"""What counts as a change: gates held against runs before and after, and the level of a series."""
+"""What counts as a change: gates held against runs before and after."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from keyheat.analysis.summary import RunSummary
 from keyheat.regression.compare import judge
 from keyheat.regression.outcome import Gate, GateFinding
 from keyheat.regression.phrases import change_phrase
-from keyheat.regression.statistics import change_points, interval_of
+from keyheat.regression.statistics import interval_of
 from tests.conftest import Golden
 from tests.make import PARTITION, SETUP, SIMULATED, a_summary, summaries
 
@@ -270,61 +270,3 @@ def test_pairs_take_away_what_both_runs_share() -> None:
     without_drift = summaries(WRITES, [1_000.0, 1_030.0, 970.0, 1_010.0, 990.0])
     after = summaries(WRITES, [870.0, 900.0, 905.0, 880.0, 920.0])
     assert judged(gate, without_drift, after, in_turns=True).decision == "worse", "as two groups"
-
-
-LEVEL = [100.0, 101, 99, 100, 102, 98, 100, 101, 99, 100]
-
-
-def drawn(level: float, count: int, seed: int, spread: float = 0.02) -> list[float]:
-    return list(level * np.exp(np.random.default_rng(seed).normal(0, spread, count)))
-
-
-def found(values: list[float]) -> list[int]:
-    return [point.index for point in change_points(values)]
-
-
-def with_outliers(series: list[float], factors: dict[int, float]) -> list[float]:
-    return [value * factors.get(at, 1) for at, value in enumerate(series)]
-
-
-STEP = [*drawn(100, 15, 10), *drawn(90, 15, 11)]
-FAR = [0.01, 0.5, 2.0, 1e6]
-
-
-def test_a_step_is_found_where_it_is() -> None:
-    (point,) = change_points([*LEVEL, *(0.9 * value for value in LEVEL)])
-    assert point.index == 10
-    assert (point.before, point.after) == (100.0, 90.0)
-    assert point.change == pytest.approx(-0.1)
-
-
-@pytest.mark.parametrize(
-    ("values", "steps"),
-    [
-        ([*drawn(100, 20, 3), *drawn(120, 20, 4), *drawn(90, 20, 5)], [20, 40]),
-        ([*drawn(100, 20, 20), *drawn(120, 8, 21), *drawn(100, 20, 22)], [20, 28]),  # and back again
-        (with_outliers(STEP, {5: 100, 20: 0.01}), [15]),  # an outlier hides no step
-        *((with_outliers(drawn(100, 24, 9), {12: far}), []) for far in FAR),
-        *((with_outliers(drawn(100, 24, 9), {12: far, 13: far}), []) for far in FAR),
-        *((few, []) for few in ([], [1.0], [1.0] * 5, [1.0, 1, 1, 9, 9], [7.0] * 40)),
-    ],
-)
-def test_steps_alone_are_found(values: list[float], steps: list[int]) -> None:
-    assert found(values) == steps
-
-
-def test_noise_has_no_changes() -> None:
-    """One series in a hundred may; of 40 heavy-tailed ones more than 3 would be one time in 1,000."""
-    rng = np.random.default_rng(12)
-    noisy = [list(100 * np.exp(0.1 * rng.standard_t(2, 25))) for _ in range(40)]
-    assert sum(bool(found(series)) for series in noisy) <= 3
-
-
-def test_a_level_of_zero_is_no_division_by_zero() -> None:
-    (point,) = change_points([0.0] * 10 + [0.2] * 10)
-    assert (point.index, point.change) == (10, None)
-
-
-def test_what_is_no_number_is_refused() -> None:
-    with pytest.raises(ValueError, match="numbers only"):
-        change_points([1.0, float("nan")])

@@ -43,7 +43,7 @@ def test_runs_are_found_however_they_are_nested_and_nothing_below_one(tmp_path):
     (tmp_path / "again").symlink_to(tmp_path)
     runs, problems = found(tmp_path)
     assert (set(runs), problems) == ({"one", "two"}, [])
-    assert runs["one"].table == "table-of-hotkey"
+    assert (runs["one"].table, runs["one"].target) == ("table-of-hotkey", "local")
 
 
 def test_a_tree_that_is_too_deep_is_said(tmp_path):
@@ -95,7 +95,7 @@ def test_how_far_a_run_has_come(tmp_path, status, alive, state):
 def test_simulated_runs_stand_in_the_order_in_which_they_were_made(tmp_path):
     """Their own clock begins at the same moment each time."""
     for number, name in enumerate(("second", "first", "third")):
-        folder = a_run(tmp_path / name, summary(target="simulated", accepted=1_000 + number))
+        folder = a_run(tmp_path / name, summary(accepted=1_000 + number), target="simulated")
         made_s = {"first": 1e9, "second": 2e9, "third": 3e9}[name]
         os.utime(folder / "run.json", (made_s, made_s))
     (table,) = runs_answer([*found(tmp_path)[0].values()], (), [tmp_path], tmp_path).tables

@@ -2,15 +2,12 @@
 
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
 from keyheat.model.behaviour import DEFAULT
 from keyheat.numbers import measured, some, whole
-from keyheat.show.answer import Answer, Fact, Figure, Section, Table
-from keyheat.show.charts import LIGHT, compact, figure
+from keyheat.show.answer import Answer, Fact, Section, Table
 from keyheat.words import capital
 from tools.trial.judgement import FIRST, SEEDS, Comparison, Explanation, Guess, Judgement, comparable
-from tools.trial.record import STEP_S, Trial, trial_scenario
+from tools.trial.record import Trial, trial_scenario
 
 WHO: Final = {"aws": "DynamoDB", "local": "The local table", "endpoint": "The endpoint"}
 SAYS_NOTHING: Final = {
@@ -73,7 +70,7 @@ def notes_of(trial: Trial, judgement: Judgement) -> list[str]:
 
 
 def answer_of(trial: Trial, judgement: Judgement) -> Answer:
-    """How many scenarios agree, then each with its chart and its numbers; `data` is the same for programs."""
+    """How many scenarios agree, then each with its numbers; `data` is the same for programs."""
     differs, compared = len(judgement.differing), len(judgement.compared)
     where = trial.region or {"aws": "AWS", "local": "local table", "endpoint": "endpoint"}[trial.target]
     agree = Fact(name="As the model says", value=f"{compared - differs} of {compared}", beside=("scenarios",))
@@ -131,26 +128,9 @@ def _fact(one: Explanation) -> Fact:
 def _section(one: Comparison) -> Section:
     return Section(
         id=one.scenario, title=f"{capital(one.scenario)}: {'as the model says' if one.agrees else 'differs'}",
-        short=one.scenario, figures=(_figure(one),), lines=(trial_scenario(one.scenario).question,),
+        short=one.scenario, lines=(trial_scenario(one.scenario).question,),
         tables=(_table(one),), page_only=True,
     )  # fmt: skip
-
-
-def _figure(one: Comparison) -> Figure:
-    sides = (("measured", "accent", one.seen), ("the model", "muted", one.said))
-    bars = [
-        go.Bar(
-            x=[place * STEP_S for place in range(len(side.units_by_10_s))],
-            y=compact(side.units_by_10_s), marker={"color": LIGHT[role]}, name=name,
-            hovertemplate=f"from %{{x}} s: %{{y:,}} units, {name}<extra></extra>",
-        )
-        for name, role, side in sides
-    ]  # fmt: skip
-    axis = {"dtick": STEP_S, "title": {"text": "seconds"}}
-    made = figure(bars, 250, "admitted write units in 10 s", barmode="group", xaxis=axis)
-    totals = [whole(sum(side.units_by_10_s)) for _name, _role, side in sides]
-    words = f"{totals[0]} units were admitted meanwhile; the model says {totals[1]}."
-    return Figure(title=f"Admitted: {one.scenario}", summary=words, figure=made)
 
 
 def _table(one: Comparison) -> Table:

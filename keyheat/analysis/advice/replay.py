@@ -15,7 +15,6 @@ from keyheat.analysis.rules import NOT_GROWN
 from keyheat.analysis.timeline import EvidenceTimeline, timeline
 from keyheat.analysis.track import EvidenceTrack
 from keyheat.analysis.verdict import going_on, groups
-from keyheat.intake.description import table_of
 from keyheat.intake.tables import NotTaken, source_of_facts
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.partitions import provisioned_partitions, warm_partitions
@@ -25,7 +24,7 @@ from keyheat.runfiles import DIAGNOSIS, EVIDENCE, FILES, RUN
 from keyheat.runs.client import ClientFiles, read_client_files
 from keyheat.runs.formats import Diagnosis, Evidence, HotKey, Label, read_diagnosis
 from keyheat.runs.plausibility import read_evidence
-from keyheat.runs.table_facts import IndexFacts, TableFacts, region_of_arn
+from keyheat.runs.table_facts import IndexFacts, TableFacts
 from keyheat.scenario.scenario import RECORDED, Scenario, ScenarioError, scenario_from_dict
 from keyheat.scenario.spec.part import name_from
 from keyheat.simulator.flow import Flow, IndexFlow, Recorded
@@ -59,7 +58,13 @@ def read_incident(folder: Path) -> Incident:
     """Read a folder of `keyheat diagnose`. Raises `FileProblem`."""
     diagnosis = read_diagnosis(folder / FILES[DIAGNOSIS])
     evidence = read_evidence(folder / FILES[EVIDENCE])
-    client = read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    return incident_of(
+        evidence, diagnosis, read_client_files(folder) if (folder / FILES[RUN]).exists() else None
+    )
+
+
+def incident_of(evidence: Evidence, diagnosis: Diagnosis, client: ClientFiles | None = None) -> Incident:
+    """A diagnosed incident of evidence, and of the client's files if there are any."""
     arranged = timeline(evidence)
     by_limit = going_on(groups(diagnosis.labels), arranged)
     heaviest = by_limit[0].heaviest if by_limit else None
@@ -352,13 +357,10 @@ def as_it_is_now(table: TableFacts) -> TableFacts:
 def scenario_of_table(table: TableFacts, seconds: int, *, scale: float = 1.0) -> Scenario | None:
     """Turn a described table into a scenario; None if its capacity is unknown."""
     try:
-        described = table_of(source_of_facts(table).description)
-        if table.replicas and (here := table.region or region_of_arn(table.arn or "")):
-            described["regions"] = [here, *table.replicas]
         raw = {
             "format": "keyheat.scenario/1", "name": name_from(table.name),
             "question": "What if the demand that was seen met this table?", "loadtest": RECORDED,
-            "table": described | {"on_end": "delete"}, "keys": {"kind": "uniform"},
+            "table": {**source_of_facts(table).fields, "on_end": "delete"}, "keys": {"kind": "uniform"},
             "load": {"duration_s": seconds}, "local": {"scale": scale},
         }  # fmt: skip
         return scenario_from_dict(raw, "evidence")

@@ -1,1 +1,0 @@
-"""Made-up runs, to see reports without any load."""
