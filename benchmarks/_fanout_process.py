@@ -22,7 +22,7 @@ from keyheat.load.run.load import Load, start_load
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.target import target_at
-from keyheat.load.users.readers import CollectionReader
+from keyheat.load.users.readers import Reader
 from keyheat.scenario.keys import shard_keys
 
 SHARDS, ITEMS_PER_SHARD, ITEM_BYTES = 25, 20, 500
@@ -37,7 +37,7 @@ SCENARIO = scenario_of(
 )
 
 
-class _Timed(CollectionReader):
+class _Timed(Reader):
     """A reader that keeps the durations of its reads, and of the queries that each is made of."""
 
     abstract = True

@@ -17,7 +17,7 @@ from benchmarks._users import at_work, order_for
 from keyheat.load.pacer import DROPPED
 from keyheat.load.record.rows import ACCEPTED, ATTEMPTS
 from keyheat.load.run.load import start_load
-from keyheat.load.users.operations import BatchUser, ItemUser
+from keyheat.load.users.operations import ItemUser
 from keyheat.load.users.user import TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from loadtests.hotkey import HotKeyUser
@@ -31,7 +31,7 @@ class QueryUser(ItemUser):
         self.query_items()
 
 
-class BatchWriteUser(BatchUser):
+class BatchWriteUser(ItemUser):
     """Writes one batch of 25 items after the other."""
 
     @task

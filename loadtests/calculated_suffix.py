@@ -5,7 +5,7 @@ An invoice's transactions (`calculated-suffix.toml`), and an audit log (`audit-l
 
 from locust import task
 
-from keyheat.load.users.readers import CollectionReader
+from keyheat.load.users.readers import Reader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import calculated_suffix
 
@@ -21,7 +21,7 @@ class InvoiceUser(TableUser):
         self.put(calculated_suffix(self.draw_key(), transaction, self.shards), transaction)
 
 
-class TransactionReader(CollectionReader):
+class TransactionReader(Reader):
     """Reads single transactions from the shard that they are on; a whole invoice is still in all of them."""
 
     fixed_count = 1

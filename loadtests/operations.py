@@ -6,11 +6,11 @@ from typing import Any
 
 from locust import task
 
-from keyheat.load.users.operations import BatchUser, TransactionUser
+from keyheat.load.users.operations import ItemUser
 from keyheat.scenario.spec.tasks import TaskSpec
 
 
-class OperationsUser(BatchUser, TransactionUser):
+class OperationsUser(ItemUser):
     """Sends what a scenario lists as `[[tasks]]` (`scenarios/operations.toml`)."""
 
     def __init__(self, environment: Any) -> None:

@@ -1,11 +1,12 @@
 """Each key is on N shards, drawn at random: is the throttling gone, and what does a read of one key cost?
 
-A date with a suffix (`date-suffix.toml`) and an audit log by file and shard (`audit-log-random.toml`).
+A date with a suffix (`date-suffix.toml`), an audit log by file and shard (`audit-log-random.toml`), and the
+same log on keys without a suffix (`audit-log.toml`).
 """
 
 from locust import task
 
-from keyheat.load.users.readers import CollectionReader
+from keyheat.load.users.readers import Reader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import random_suffix
 
@@ -20,7 +21,7 @@ class EventUser(TableUser):
         self.put(random_suffix(self.draw_key(), self.shards, self.rng))
 
 
-class EventReader(CollectionReader):
+class EventReader(Reader):
     """Reads the latest events of a key: one query for every shard, merged by time."""
 
     fixed_count = 1

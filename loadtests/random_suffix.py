@@ -2,7 +2,7 @@
 
 from locust import task
 
-from keyheat.load.users.readers import CollectionReader
+from keyheat.load.users.readers import Reader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import random_suffix
 
@@ -20,7 +20,7 @@ class InvoiceUser(TableUser):
         self.put(shard, f"client-{self.rng.randrange(CLIENTS):03d}#{self.next_sort_key()}")
 
 
-class ClientReader(CollectionReader):
+class ClientReader(Reader):
     """Reads the transactions of one client in order: a query for every shard, each for the client's part."""
 
     needs_text_sort_key = True

@@ -1,6 +1,7 @@
-"""One item is asked for more often than its partition can answer: what does a cache in front of it save?
+"""One item is asked for more often than its partition can answer: what do a cache or copies of it save?
 
-The same users with a cache: `configs/scenarios/read-cache.toml`; without: `configs/scenarios/read-hot.toml`.
+Without either: `configs/scenarios/read-hot.toml`. With a cache: `read-cache.toml`. Spread over the table and
+global indexes with the same keys: `read-spread.toml`.
 """
 
 from locust import task

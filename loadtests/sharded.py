@@ -5,7 +5,7 @@ Half of the writers draw the suffix at random, half calculate it from the sort k
 
 from locust import task
 
-from keyheat.load.users.readers import CollectionReader
+from keyheat.load.users.readers import Reader
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.keys import calculated_suffix, random_suffix
 
@@ -31,7 +31,7 @@ class CalculatedSuffixUser(TableUser):
         self.put(calculated_suffix(self.draw_key(), order, self.shards), sort_key=order)
 
 
-class ReaderUser(CollectionReader):
+class ReaderUser(Reader):
     """Reads a key's collection back from all its shards, and single orders from the one they are on."""
 
     fixed_count = 1

@@ -53,7 +53,7 @@ def make_run(name: str, folder: Path, *, seconds: int = 60, settings: tuple[str,
     said = {"name": name, "expects": sample.expects or shipped.expects}
     scenario = lasting(overridden(shipped, settings, name), seconds).model_copy(update=said)
     simulation = simulate(scenario, started_s=START.timestamp())
-    write_run(simulation, folder, scenario_path=f"configs/scenarios/{path.name}")
+    write_run(simulation, folder, scenario_path=str(path))
     write_evidence(folder / FILES[EVIDENCE], _seen(evidence_of(simulation), sample))
     manifest = folder / FILES[RUN]
     content = json.loads(manifest.read_bytes())

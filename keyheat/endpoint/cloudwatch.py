@@ -122,10 +122,11 @@ def _key(metric: Request) -> MetricKey:
 def _values(stat: Request, series: Series) -> list[tuple[int, float]]:
     """The statistic of each period that has a datapoint."""
     metric, stat_unit = stat["Metric"], stat.get("Unit")
-    unit, points = series.get(_key(metric), ("Count", []))
+    unit, points = series.get(_key(metric), ("Count", {}))
     if metric.get("Namespace") != NAMESPACE or stat_unit not in (None, unit):
         return []
-    values = [(point.start_s, point.statistic(stat["Stat"])) for point in by_period(points, stat["Period"])]
+    periods = by_period(points.items(), stat["Period"])
+    values = [(start_s, tally.statistic(stat["Stat"])) for start_s, tally in periods.items()]
     return [(start_s, float(value)) for start_s, value in values if value is not None]
 
 
@@ -145,13 +146,13 @@ def get_metric_statistics(service: Service, request: Request, until_s: int) -> A
         raise invalid("Specify Statistics or ExtendedStatistics.", "InvalidParameterCombination")
     key = _key(request)
     table = dict(key.dimensions).get("TableName", ACCOUNT)
-    unit, points = service.metrics.series(start_s, end_s, until_s, table).get(key, ("None", []))
+    unit, points = service.metrics.series(start_s, end_s, until_s, table).get(key, ("None", {}))
     if request["Namespace"] != NAMESPACE or request.get("Unit") not in (None, unit):
-        points = []
+        points = {}
     datapoints = [
-        {"Timestamp": datetime.fromtimestamp(point.start_s, UTC), "Unit": unit}
-        | {name: point.statistic(name) for name in names}
-        for point in by_period(points, period_s, start_s)
+        {"Timestamp": datetime.fromtimestamp(at_s, UTC), "Unit": unit}
+        | {name: tally.statistic(name) for name in names}
+        for at_s, tally in by_period(points.items(), period_s, start_s).items()
     ]
     return {"Label": request["MetricName"], "Datapoints": datapoints}
 

@@ -23,7 +23,8 @@ from keyheat.endpoint.options import REGION_NAME, Durations
 from keyheat.endpoint.tables.catalog import Aim, Catalog, Table, region_in, table_name
 from keyheat.model.behaviour import DEFAULT, Behaviour
 from keyheat.model.limits import MINUTE_RETENTION_S, MINUTE_S
-from keyheat.model.minutes import Datapoint, Dimensions, Minutes
+from keyheat.model.meter import Tally
+from keyheat.model.minutes import Datapoints, Dimensions, Minutes
 from keyheat.model.resources import Refusal
 
 LOG = logging.getLogger(__name__)
@@ -64,26 +65,17 @@ class MetricKey:
     dimensions: Dimensions = ()
 
 
-Series = dict[MetricKey, tuple[str, list[Datapoint]]]
-"""The unit and the datapoints of each metric, oldest first."""
+Series = dict[MetricKey, tuple[str, Datapoints]]
+"""The unit and the datapoints of each metric."""
 
 
-def by_period(points: Iterable[Datapoint], period_s: int, anchor_s: int = 0) -> list[Datapoint]:
-    """Add points up to periods, which begin at `anchor_s` and every `period_s` from it; oldest first."""
-    periods: dict[int, list[Datapoint]] = {}
-    for point in points:
-        start_s = anchor_s + (point.start_s - anchor_s) // period_s * period_s
-        periods.setdefault(start_s, []).append(point)
-    return [
-        Datapoint(
-            start_s,
-            math.fsum(point.sum for point in of_period),
-            sum(point.count for point in of_period),
-            min(point.minimum for point in of_period),
-            max(point.maximum for point in of_period),
-        )
-        for start_s, of_period in sorted(periods.items())
-    ]
+def by_period(points: Iterable[tuple[int, Tally]], period_s: int, anchor_s: int = 0) -> Datapoints:
+    """Add points, oldest first, up to periods, which begin at `anchor_s` and every `period_s` from it."""
+    periods: dict[int, Tally] = {}
+    for at_s, tally in points:
+        start_s = anchor_s + (at_s - anchor_s) // period_s * period_s
+        periods.setdefault(start_s, Tally()).merge(tally)
+    return periods
 
 
 @dataclass(slots=True)
@@ -117,14 +109,14 @@ class Metrics:
     def series(self, start_s: float, end_s: float, until_s: int, table: str | None = None) -> Series:
         """The minutes in [start, end) that are published until `until_s`: of one table name, or of all."""
         start_s, end_s = max(start_s, until_s - MINUTE_RETENTION_S), min(end_s, until_s)
-        series: Series = {}
+        series: dict[MetricKey, tuple[str, list[tuple[int, Tally]]]] = {}
         for life in (Life(ACCOUNT, self.account), *self._lives):
             if table not in (None, life.table):
                 continue
             for metric in life.minutes.series(life.table, start_s, min(end_s, life.ended_s)):
                 if metric.dimensions or life.table == ACCOUNT:
                     key = MetricKey(metric.metric, tuple(sorted(metric.dimensions)))
-                    series.setdefault(key, (metric.unit, []))[1].extend(metric.points)
+                    series.setdefault(key, (metric.unit, []))[1].extend(metric.points.items())
         return {key: (unit, by_period(points, MINUTE_S)) for key, (unit, points) in series.items()}
 
 

@@ -5,12 +5,11 @@ latencies, stay empty.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from keyheat.evidence.series import Points, series_of
-from keyheat.model.minutes import Datapoint
+from keyheat.model.minutes import Datapoints
 from keyheat.model.table import TableModel
 from keyheat.runfiles import SIMULATED
 from keyheat.runs.formats import Evidence, SecondCount, ThrottleCount
@@ -86,7 +85,7 @@ def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) 
 
     A series has no further dimension, because PartiQL is not simulated.
     """
-    published: dict[tuple[object, ...], Sequence[Datapoint]] = {}
+    published: dict[tuple[object, ...], Datapoints] = {}
     for series in model.minutes.series(table.name, start_s, end_s):
         named = dict(series.dimensions)
         owner = named.get("GlobalSecondaryIndexName"), named.get("Operation"), None
@@ -94,10 +93,10 @@ def _points(model: TableModel, table: TableFacts, start_s: float, end_s: float) 
     keys = series_keys([index.name for index in table.indexes], replicas=table.replicas)
     return {
         key: {
-            datetime.fromtimestamp(point.start_s, UTC): point.statistic(key.statistic) or 0.0
-            for point in published.get(
-                (key.metric, key.period_s, key.index, key.operation, key.dimension), ()
-            )
+            datetime.fromtimestamp(start_s, UTC): tally.statistic(key.statistic) or 0.0
+            for start_s, tally in published.get(
+                (key.metric, key.period_s, key.index, key.operation, key.dimension), {}
+            ).items()
         }
         for key in keys
     }

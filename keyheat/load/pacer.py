@@ -137,6 +137,28 @@ class ClosedPacer:
         return self._loop.started_s + self._loop.shape.at(self._due)
 
 
+class OwnPace:
+    """The pace of a user whose requests are no part of the load, such as reports. See `ClosedPacer`."""
+
+    row: TraceRow | None = None
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
+
+    def wait(self) -> float:
+        """Seconds between two tasks."""
+        return self._every_s
+
+    def begin(self, now_s: float, cost: float) -> float:
+        """A request is due when it is sent."""
+        return now_s
+
+    def sent(self, cost: float) -> None:
+        """The load did not ask for it."""
+
+    settle = sent
+
+
 class OpenLoop(Demand):
     """The arrivals of one process during one run."""
 

@@ -17,11 +17,22 @@ _KEPT_MINUTES = limits.MINUTE_RETENTION_S // limits.MINUTE_S
 
 
 @dataclass(slots=True)
-class MinuteTally:
+class Tally:
+    """Samples of one period."""
+
     sum: float = 0.0
     count: int = 0
     minimum: float = inf
     maximum: float = -inf
+
+    def statistic(self, name: str) -> float | None:
+        """One statistic by CloudWatch's name; None for a percentile: single values are not kept."""
+        if name == "Average":
+            return self.sum / self.count if self.count else None
+        simple = {
+            "Sum": self.sum, "SampleCount": self.count, "Minimum": self.minimum, "Maximum": self.maximum,
+        }  # fmt: skip
+        return simple.get(name)
 
     def add(self, value: float) -> None:
         self.sum += value
@@ -31,7 +42,7 @@ class MinuteTally:
         if value > self.maximum:
             self.maximum = value
 
-    def merge(self, other: "MinuteTally | MeterSecond") -> None:
+    def merge(self, other: "Tally") -> None:
         self.sum += other.sum
         self.count += other.count
         self.minimum = min(self.minimum, other.minimum)
@@ -44,8 +55,8 @@ class MinuteTallies:
     __slots__ = ("_open", "_past_s", "_since_s", "tallies")
 
     def __init__(self) -> None:
-        self.tallies: dict[int, MinuteTally] = {}
-        self._open = MinuteTally()
+        self.tallies: dict[int, Tally] = {}
+        self._open = Tally()
         self._since_s, self._past_s = inf, -inf
 
     def add(self, value: float, now_s: float) -> None:
@@ -54,12 +65,12 @@ class MinuteTallies:
         else:
             self.of(int(now_s) // limits.MINUTE_S).add(value)
 
-    def of(self, minute: int) -> MinuteTally:
+    def of(self, minute: int) -> Tally:
         """The tally of a minute; creates a missing one."""
         since_s = float(minute * limits.MINUTE_S)
         if since_s != self._since_s:
             self._since_s, self._past_s = since_s, since_s + limits.MINUTE_S
-            self._open = self.tallies.setdefault(minute, MinuteTally())
+            self._open = self.tallies.setdefault(minute, Tally())
             self._forget(minute - _KEPT_MINUTES)
         return self._open
 
@@ -71,15 +82,11 @@ class MinuteTallies:
             del self.tallies[oldest]
 
 
-@dataclass(slots=True)
-class MeterSecond:
+@dataclass(slots=True, kw_only=True)
+class MeterSecond(Tally):
     """Requests of one second: `sum` and `count` are consumed units and accepted requests."""
 
     start_s: int
-    sum: float = 0.0
-    count: int = 0
-    minimum: float = inf
-    maximum: float = -inf
     refused: dict[Cause, int] = field(default_factory=dict)
 
 
@@ -92,7 +99,7 @@ class LaneMeter:
     consumed: MinuteTallies = field(default_factory=MinuteTallies)
     throttles: dict[Cause, MinuteTallies] = field(default_factory=dict)
     seconds: deque[MeterSecond] = field(default_factory=lambda: deque(maxlen=KEPT_SECONDS))
-    open: MeterSecond = field(default_factory=lambda: MeterSecond(-(2**62)))
+    open: MeterSecond = field(default_factory=lambda: MeterSecond(start_s=-(2**62)))
     next_s: float = -inf
 
     def accepted(self, units: float, now_s: float) -> None:
@@ -129,13 +136,13 @@ class LaneMeter:
         """Record a throttle event of a fault rule: it counts in its minute, but not in the second."""
         self.throttles.setdefault(cause, MinuteTallies()).of(int(now_s) // limits.MINUTE_S).merge(events(1))
 
-    def consumed_by_minute(self) -> dict[int, MinuteTally]:
+    def consumed_by_minute(self) -> dict[int, Tally]:
         """Consumed units of every minute with requests, the open second included."""
         second = self.open
-        tally = MinuteTally(second.sum, second.count, second.minimum, second.maximum)
+        tally = Tally(second.sum, second.count, second.minimum, second.maximum)
         return _with_open(self.consumed, second.start_s, tally)
 
-    def throttles_by_minute(self) -> dict[Cause, dict[int, MinuteTally]]:
+    def throttles_by_minute(self) -> dict[Cause, dict[int, Tally]]:
         """Throttle events of every minute that has any, by cause, the open second included."""
         causes = self.throttles.keys() | self.open.refused.keys()
         return {
@@ -155,18 +162,18 @@ class LaneMeter:
         for cause, count in second.refused.items():
             self.throttles.setdefault(cause, MinuteTallies()).of(minute).merge(events(count))
         start_s = int(now_s // 1)
-        self.open = MeterSecond(start_s)
+        self.open = MeterSecond(start_s=start_s)
         self.next_s = start_s + 1.0
         self.seconds.append(self.open)
         return self.open
 
 
-def events(count: int) -> MinuteTally:
+def events(count: int) -> Tally:
     """A tally of `count` events: each is a sample of 1."""
-    return MinuteTally(float(count), count, 1.0, 1.0) if count else MinuteTally()
+    return Tally(float(count), count, 1.0, 1.0) if count else Tally()
 
 
-def _with_open(track: MinuteTallies, second_s: int, open_tally: MinuteTally) -> dict[int, MinuteTally]:
+def _with_open(track: MinuteTallies, second_s: int, open_tally: Tally) -> dict[int, Tally]:
     tallies = dict(track.tallies)
     if open_tally.count:
         minute = second_s // limits.MINUTE_S

@@ -9,45 +9,27 @@ from math import inf
 from typing import Any, Final
 
 from keyheat.model import limits
-from keyheat.model.meter import LaneMeter, MinuteTallies, MinuteTally, events
+from keyheat.model.meter import LaneMeter, MinuteTallies, Tally, events
 from keyheat.model.resources import Cause
 from keyheat.words import Capacity, Direction
 
 Dimensions = tuple[tuple[str, str], ...]
+Datapoints = Mapping[int, Tally]
+"""By the epoch second at which each period begins, oldest first."""
 
 COUNT: Final = "Count"
 MILLISECONDS: Final = "Milliseconds"
 
 
 @dataclass(frozen=True, slots=True)
-class Datapoint:
-    """The values of one period; `start_s` is the epoch second at which it begins."""
-
-    start_s: int
-    sum: float
-    count: int
-    minimum: float
-    maximum: float
-
-    def statistic(self, name: str) -> float | None:
-        """One statistic by CloudWatch's name; None for a percentile: single values are not kept."""
-        if name == "Average":
-            return self.sum / self.count if self.count else None
-        simple = {
-            "Sum": self.sum, "SampleCount": self.count, "Minimum": self.minimum, "Maximum": self.maximum,
-        }  # fmt: skip
-        return simple.get(name)
-
-
-@dataclass(frozen=True, slots=True)
 class MetricSeries:
-    """One metric of one resource: its datapoints in order of time."""
+    """One metric of one resource."""
 
     metric: str
     unit: str
     dimensions: Dimensions
     period_s: int
-    points: tuple[Datapoint, ...]
+    points: Datapoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +121,7 @@ class Minutes:
 def _capacity_series(
     records: Iterable[ResourceMinutes], table: str, minutes: range
 ) -> Iterator[MetricSeries]:
-    throttles: dict[tuple[str, Dimensions], dict[int, MinuteTally]] = {}
+    throttles: dict[tuple[str, Dimensions], dict[int, Tally]] = {}
     for record in records:
         dimensions = _resource(table, record.index)
         for meter in record.meters:
@@ -157,15 +139,15 @@ def _capacity_series(
         yield MetricSeries(metric, COUNT, dimensions, limits.MINUTE_S, _points(tallies, minutes))
 
 
-def _consumed(meter: LaneMeter, minutes: range) -> tuple[Datapoint, ...]:
+def _consumed(meter: LaneMeter, minutes: range) -> Datapoints:
     """Datapoints of every minute of the resource's life; an idle minute has one sample of zero."""
     alive = range(
         max(minutes.start, int(meter.since_s // limits.MINUTE_S)),
         min(minutes.stop, int(min(meter.until_s, minutes.stop * limits.MINUTE_S) // limits.MINUTE_S) + 1),
     )
     tallies = meter.consumed_by_minute()
-    idle = MinuteTally(0.0, 1, 0.0, 0.0)
-    return tuple(_point(minute * limits.MINUTE_S, tallies.get(minute, idle)) for minute in alive)
+    idle = Tally(0.0, 1, 0.0, 0.0)
+    return {minute * limits.MINUTE_S: tallies.get(minute, idle) for minute in alive}
 
 
 def _setting_series(records: Iterable[ResourceMinutes], table: str, minutes: range) -> Iterator[MetricSeries]:
@@ -183,23 +165,21 @@ def _setting_series(records: Iterable[ResourceMinutes], table: str, minutes: ran
                 )
 
 
-def _setting_points(
-    changes_s: list[float], values: list[float | None], minutes: range
-) -> tuple[Datapoint, ...]:
+def _setting_points(changes_s: list[float], values: list[float | None], minutes: range) -> Datapoints:
     """One point per five minutes, with every value that was in force at some time in them as a sample."""
     period = limits.SETTING_PERIOD_S
     first_s = -(-minutes.start * limits.MINUTE_S // period) * period
     if changes_s:  # a span of weeks is asked of a table that is minutes old
         first_s = max(first_s, int(changes_s[0] // period) * period)
-    points = []
+    points = {}
     for start_s in range(first_s, minutes.stop * limits.MINUTE_S, period):
-        tally = MinuteTally()
+        tally = Tally()
         for at_s, value, replaced_s in zip(changes_s, values, [*changes_s[1:], inf], strict=True):
             if value is not None and at_s < start_s + period and replaced_s > start_s:
                 tally.add(value)
         if tally.count:
-            points.append(_point(start_s, tally))
-    return tuple(points)
+            points[start_s] = tally
+    return points
 
 
 def _request_series(
@@ -222,19 +202,13 @@ def _resource(table: str, index: str | None) -> Dimensions:
     return dimensions if index is None else (*dimensions, ("GlobalSecondaryIndexName", index))
 
 
-def _merge(into: dict[int, MinuteTally], tallies: Mapping[int, MinuteTally]) -> None:
+def _merge(into: dict[int, Tally], tallies: Mapping[int, Tally]) -> None:
     for minute, tally in tallies.items():
-        into.setdefault(minute, MinuteTally()).merge(tally)
+        into.setdefault(minute, Tally()).merge(tally)
 
 
-def _points(tallies: Mapping[int, MinuteTally], minutes: range) -> tuple[Datapoint, ...]:
-    return tuple(
-        _point(minute * limits.MINUTE_S, tallies[minute]) for minute in sorted(tallies) if minute in minutes
-    )
-
-
-def _point(start_s: int, tally: MinuteTally) -> Datapoint:
-    return Datapoint(start_s, tally.sum, tally.count, tally.minimum, tally.maximum)
+def _points(tallies: Mapping[int, Tally], minutes: range) -> Datapoints:
+    return {minute * limits.MINUTE_S: tallies[minute] for minute in sorted(tallies) if minute in minutes}
 
 
 def decision_rows(records: Iterable[ResourceMinutes]) -> list[dict[str, Any]]:

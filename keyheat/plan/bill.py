@@ -14,7 +14,6 @@ from math import ceil, fsum
 from typing import TYPE_CHECKING, Final
 
 from keyheat.model import limits
-from keyheat.model.resources import highest
 from keyheat.model.table import TableModel
 from keyheat.numbers import some
 from keyheat.plan.prices import HOUR_S, MILLION, MONTH_S, Billing, Prices
@@ -91,12 +90,11 @@ def bill_of_run(
     """
     given, hours = capacities_of(scenario), hours_begun(scenario.load.duration_s + AROUND_S)
     paid = [resource for resource in given if not (existing and resource.table == given[0].table)]
-    provisioned = _highest_of(paid, scenario)
     units = _units(scenario, sent)
     lines = [
-        *_capacity(provisioned, prices, hours),
+        *_capacity(paid, prices, hours),
         *_consumed(given, prices, units),
-        *_replication(scenario.table, provisioned, given, prices, units, hours),
+        *_replication(scenario.table, paid, given, prices, units, hours),
         *pre_warming(paid, prices),
     ]
     if scenario.table.stream is not None:  # a consumer polls every shard at the highest rate
@@ -116,7 +114,7 @@ def bill_of_run(
         read_units=_sum_of(units, Direction.READ),
         hours=hours,
         known=sent is not None,
-        kept_per_hour=fsum(prices.provisioned.hourly(each.provisioned) for each in provisioned if each.kept),
+        kept_per_hour=fsum(prices.provisioned.hourly(each.provisioned) for each in paid if each.kept),
     )
 
 
@@ -145,20 +143,6 @@ def _sum_of(units: "Mapping[ResourceSide, float]", direction: Direction, table: 
         for side, value in units.items()
         if side.direction is direction and (table is None or side.table == table)
     )
-
-
-def _highest_of(paid: Sequence[GivenCapacity], scenario: Scenario) -> list[GivenCapacity]:
-    """The same resources, with the most capacity that dynamic sharding may set during the load."""
-    sharding = scenario.dynamic_sharding
-    if sharding is None or sharding.max_write_units is None:
-        return list(paid)
-    most = Capacity(write=float(sharding.max_write_units))
-    return [
-        replace(resource, provisioned=highest(resource.provisioned, most))
-        if (resource.table, resource.index) == (scenario.table.name, None)
-        else resource
-        for resource in paid
-    ]
 
 
 def _capacity(given: Sequence[GivenCapacity], prices: Prices, hours: int) -> Iterator[Line]:
@@ -265,9 +249,7 @@ class Tariff:
         paid = [resource for resource in given if not (existing and resource.table == given[0].table)]
         by_unit = any(resource.on_demand_from_s is not None for resource in given)
         return cls(
-            per_hour=fsum(
-                prices.provisioned.hourly(each.provisioned) for each in _highest_of(paid, scenario)
-            ),
+            per_hour=fsum(prices.provisioned.hourly(each.provisioned) for each in paid),
             per_write_unit=prices.on_demand.each(Direction.WRITE) * scenario.table.copies if by_unit else 0.0,
             per_read_unit=prices.on_demand.each(Direction.READ) if by_unit else 0.0,
         )

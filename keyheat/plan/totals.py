@@ -4,7 +4,7 @@ A virtual clock drives the load test, as in a simulation, and every request is a
 are the most it sends without retries: a table that throttles serves less.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -26,6 +26,8 @@ from keyheat.simulator.traffic import traffic_of
 from keyheat.words import Direction
 
 Floats = npt.NDArray[np.float64]
+Demand = tuple[Masses, float, float]
+"""Keys, the units asked of them in a second, and the weight of a unit against a partition's limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,16 +86,58 @@ class HottestPartition:
         return self.share > 1.0 + 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SideTotals:
-    """Demand on one side of a table or index."""
+    """Demand on one side of a table or index, and what it asks of partitions beyond their ceiling."""
 
-    side: ResourceSide
     per_s: Floats  # units in each second of the run
-    hottest: HottestPartition | None  # None without demand
+    ceiling: float  # of a partition, in units per second
+    most: float  # units beyond it that a partition can serve, or a write buffer take
+    side: ResourceSide
+    hottest: HottestPartition | None = None  # None without demand
     full_from_s: float | None = None
     """Second at which a partition's saved units are spent, or an index's write buffer is full; past the end
     in a longer load; None: never."""
+    beyond: Floats = field(default_factory=lambda: np.zeros(1))  # units of each partition
+
+    @classmethod
+    def of(cls, side: ResourceSide, seconds: int, scale: float) -> "SideTotals":
+        """A side without demand; `scale` multiplies its limits."""
+        ceiling = partition_ceiling(side.direction, scale)
+        most = DEFAULT.partition_units(ceiling, index_writes=False)
+        most += DEFAULT.index_buffer_units * scale * side.buffered
+        return cls(side=side, per_s=np.zeros(seconds), ceiling=ceiling, most=most)
+
+    def add(self, second: int, demands: Sequence[Demand], shares: PartitionShares) -> None:
+        """Add one second's demand; both halves of a split inherit the largest excess."""
+        count = len(shares.boundaries) + 1
+        units, weighed = np.zeros(count), np.zeros(count)
+        for keys, asked, weight in demands:
+            on_each = shares.of(keys) * asked
+            units += on_each
+            weighed += on_each * weight
+        self.per_s[second] += sum(asked for _keys, asked, _weight in demands)
+        if count != len(self.beyond):
+            self.beyond = np.full(count, self.beyond.max())
+        self.beyond = np.maximum(self.beyond + weighed - self.ceiling, 0.0)
+        if self.full_from_s is None and self.beyond.max() > self.most * (1 + 1e-9):
+            self.full_from_s = second
+        busiest, hottest = int(weighed.argmax()), self.hottest
+        share = weighed[busiest] / self.ceiling
+        if share > 0 and (hottest is None or share > hottest.share * (1 + 1e-9)):
+            self.hottest = HottestPartition(
+                partitions=count,
+                at_s=second,
+                asked_per_s=float(units[busiest]),
+                ceiling_per_s=float(units[busiest] / weighed[busiest] * self.ceiling),
+                key_per_s=_hottest_key_units(shares, demands, busiest),
+            )
+
+    def end(self, seconds: int) -> None:
+        """Close the totals of a load that goes on until second `seconds` as it did so far."""
+        if self.full_from_s is None and (units := float(self.beyond.max())) > 1e-6:
+            self.full_from_s = len(self.per_s) * self.most / units
+        self.per_s = np.resize(self.per_s, seconds)
 
     def total(self, from_s: float = 0.0) -> float:
         """Units from second `from_s` of the run on."""
@@ -173,67 +217,13 @@ def _serve(flow: Flow) -> FlowAnswer:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Demand:
-    """Units on one side, for some keys, within a second."""
-
-    side: ResourceSide
-    keys: Masses
-    units: float
-    weight: float  # of a unit, against a partition's limit
-
-
-@dataclass(slots=True)
-class _Side:
-    """Running totals of one side, and the demand of its partitions beyond their ceiling."""
-
-    per_s: Floats
-    ceiling: float  # of a partition, in units per second
-    most: float  # units beyond it that a partition can serve, or a write buffer take
-    hottest: HottestPartition | None = None
-    beyond: Floats = field(default_factory=lambda: np.zeros(1))  # units of each partition
-    spent_s: int | None = None
-
-    def add(self, second: int, demands: Sequence[_Demand], shares: PartitionShares) -> None:
-        """Add one second's demand; both halves of a split inherit the largest excess."""
-        count = len(shares.boundaries) + 1
-        units, weighed = np.zeros(count), np.zeros(count)
-        for demand in demands:
-            on_each = shares.of(demand.keys) * demand.units
-            units += on_each
-            weighed += on_each * demand.weight
-        self.per_s[second] += sum(demand.units for demand in demands)
-        if count != len(self.beyond):
-            self.beyond = np.full(count, self.beyond.max())
-        self.beyond = np.maximum(self.beyond + weighed - self.ceiling, 0.0)
-        if self.spent_s is None and self.beyond.max() > self.most * (1 + 1e-9):
-            self.spent_s = second
-        busiest, hottest = int(weighed.argmax()), self.hottest
-        share = weighed[busiest] / self.ceiling
-        if share > 0 and (hottest is None or share > hottest.share * (1 + 1e-9)):
-            self.hottest = HottestPartition(
-                partitions=count,
-                at_s=second,
-                asked_per_s=float(units[busiest]),
-                ceiling_per_s=float(units[busiest] / weighed[busiest] * self.ceiling),
-                key_per_s=_hottest_key_units(shares, demands, busiest),
-            )
-
-    def full_s(self) -> float | None:
-        """Second at which no more is served; past the end in a longer load; None: never."""
-        if self.spent_s is not None:
-            return self.spent_s
-        units = float(self.beyond.max())
-        return len(self.per_s) * self.most / units if units > 1e-6 else None
-
-
 class _Tally:
     """Running totals of a run."""
 
     def __init__(self, scenario: Scenario, scale: float) -> None:
         self._scenario, self._scale = scenario, scale
         self._requests_per_s = np.zeros(ceil(scenario.load.duration_s))
-        self._sides: dict[ResourceSide, _Side] = {}
+        self._sides: dict[ResourceSide, SideTotals] = {}
         self._operations: dict[tuple[str, str, str | None, Direction], Floats] = {}
         self._tables = {
             table.name: TableShares(TableModel(capacity_of(table), now_s=0.0, seed=scenario.seed + number))
@@ -244,7 +234,7 @@ class _Tally:
     def add(self, second: int, flows: Sequence[Flow]) -> None:
         """Count one second."""
         self._timeline(self._tables[self._scenario.table.name].model, second)
-        by_side: dict[ResourceSide, list[_Demand]] = {}
+        by_side: dict[ResourceSide, list[Demand]] = {}
         for flow in flows:
             table, items = flow.table or self._scenario.table.name, flow.requests * flow.items
             name = flow.operation, table, flow.index, flow.direction
@@ -252,26 +242,27 @@ class _Tally:
             self._requests_per_s[second] += requests
             counted = self._operations.setdefault(name, np.zeros(3))
             counted += requests, items, items * flow.units
-            for demand in _demands(flow, table, items):
-                by_side.setdefault(demand.side, []).append(demand)
+            if not items:
+                continue
+            weight = EVENTUAL_READ_WEIGHT if flow.eventual else 1.0
+            asked = [(flow.index, flow.direction, flow.keys, flow.units, weight)]
+            asked += [
+                (entry.index, Direction.WRITE, entry.keys, entry.units, 1.0) for entry in flow.index_writes
+            ]
+            for index, direction, keys, units, of_unit in asked:
+                by_side.setdefault(ResourceSide(table, index, direction), []).append(
+                    (keys, items * units, of_unit)
+                )
         for side, demands in by_side.items():
             if side not in self._sides:
-                ceiling = partition_ceiling(side.direction, self._scale)
-                most = DEFAULT.partition_units(ceiling, index_writes=False)
-                most += DEFAULT.index_buffer_units * self._scale * side.buffered
-                self._sides[side] = _Side(np.zeros(len(self._requests_per_s)), ceiling, most)
+                self._sides[side] = SideTotals.of(side, len(self._requests_per_s), self._scale)
             self._sides[side].add(second, demands, self._tables[side.table].shares(side.index))
 
     def expected(self, duration_s: float) -> LoadTotals:
         """The totals of a load that goes on for `duration_s` as in all seconds so far."""
         times, seconds = duration_s / self._scenario.load.duration_s, ceil(duration_s)
-        sides = {
-            side: SideTotals(
-                side=side, per_s=np.resize(self._sides[side].per_s, seconds),
-                hottest=self._sides[side].hottest, full_from_s=self._sides[side].full_s(),
-            )
-            for side in sorted(self._sides, key=lambda side: _sort_key(self._scenario, side))
-        }  # fmt: skip
+        for side in self._sides.values():
+            side.end(seconds)
         operations = tuple(
             OperationTotals(*name, *(float(number) for number in counted * times))
             for name, counted in self._operations.items()
@@ -280,19 +271,9 @@ class _Tally:
         return LoadTotals(
             duration_s=duration_s,
             requests_per_s=np.resize(self._requests_per_s, seconds),
-            sides=sides,
+            sides=dict(sorted(self._sides.items(), key=lambda item: _sort_key(self._scenario, item[0]))),
             operations=operations,
         )
-
-
-def _demands(flow: Flow, table: str, items: float) -> Iterator[_Demand]:
-    if not items:
-        return
-    weight = EVENTUAL_READ_WEIGHT if flow.eventual else 1.0
-    yield _Demand(ResourceSide(table, flow.index, flow.direction), flow.keys, items * flow.units, weight)
-    for entry in flow.index_writes:
-        side = ResourceSide(table, entry.index, Direction.WRITE)
-        yield _Demand(side, entry.keys, items * entry.units, 1.0)
 
 
 def _sort_key(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, bool]:
@@ -300,14 +281,14 @@ def _sort_key(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, b
     return (side.table != scenario.table.name, side.table, side.index or "", side.direction is Direction.READ)
 
 
-def _hottest_key_units(shares: PartitionShares, demands: Sequence[_Demand], busiest: int) -> float:
+def _hottest_key_units(shares: PartitionShares, demands: Sequence[Demand], busiest: int) -> float:
     """Units of the most used key on one partition, over all kinds of requests."""
     units: dict[str, float] = {}
-    for demand in demands:
-        top = shares.top(demand.keys)
+    for keys, asked, _weight in demands:
+        top = shares.top(keys)
         if top is None:
             continue
         for name, share, partition in zip(top.names, top.shares, top.partitions, strict=True):
             if partition == busiest:
-                units[name] = units.get(name, 0.0) + demand.units * float(share)
+                units[name] = units.get(name, 0.0) + asked * float(share)
     return max(units.values(), default=0.0)

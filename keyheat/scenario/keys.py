@@ -206,18 +206,20 @@ def shard_key(key: str, shard: int) -> str:
 
 def random_suffix(key: str, shards: int, rng: Random) -> str:
     """The key of one shard chosen at random: even writes, but a reader must ask every shard."""
-    return shard_key(key, rng.randrange(shards))
+    return key if shards == 1 else shard_key(key, rng.randrange(shards))
 
 
 def calculated_suffix(key: str, attribute: str, shards: int) -> str:
     """The key of the shard that `attribute` falls on: a reader who knows the attribute asks one shard."""
+    if shards == 1:
+        return key
     digest = md5(f"{key}{attribute}".encode(), usedforsecurity=False).digest()
     return shard_key(key, int.from_bytes(digest[:8], "big") % shards)
 
 
 def shard_keys(key: str, shards: int) -> tuple[str, ...]:
-    """Every shard of a key, in order: what a reader of the whole collection asks."""
-    return tuple(shard_key(key, shard) for shard in range(shards))
+    """Every shard of a key, in order: what a reader of the whole collection asks. A single one is the key."""
+    return (key,) if shards == 1 else tuple(shard_key(key, shard) for shard in range(shards))
 
 
 def digest_number(key: str) -> int:

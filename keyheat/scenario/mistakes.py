@@ -45,8 +45,6 @@ def broken_sharding(
         yield f"{named} has to have a partition key of text, and no sort_key", *path
     if keys.shards != 1:
         yield "say either how many shards there are, or dynamic_sharding", "keys", "shards"
-    if table.billing_mode == ON_DEMAND and sharding.max_write_units is not None:
-        yield "only a provisioned table can be given more", "dynamic_sharding", "max_write_units"
 
 
 def broken_timeline(timeline: Sequence[ChangeSpec], table: TableSpec, duration_s: float) -> Iterator[Mistake]:

@@ -9,9 +9,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
-from math import erfc, exp, log, sqrt
+from math import erfc, exp, fsum, log, sqrt
+from operator import sub
 from random import Random
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from pydantic import Discriminator, Field, Tag
 
@@ -41,11 +42,29 @@ class ItemSize(Hashable, Protocol):
         """The share of the items that are larger than `size_bytes`."""
 
 
+class UnitCost(NamedTuple):
+    """What an item costs: units in the mean, and (units, share of the items) of each size."""
+
+    units: float
+    sizes: tuple[tuple[float, float], ...] = ()  # none: all cost the same
+
+
 @lru_cache(maxsize=64)
-def mean_units(size: ItemSize, unit_bytes: int) -> float:
-    """Units of one item in the mean, each item rounded up by itself."""
-    units = range(-(-size.most // unit_bytes))
-    return sum(size.above(number * unit_bytes) for number in units)
+def unit_cost(
+    size: ItemSize, unit_bytes: int, *, there: float = 0.0, factor: float = 1.0, more_bytes: int = 0
+) -> UnitCost:
+    """The cost of an item, rounded up by itself, in units of `factor`.
+
+    `there`: how probably it replaces an item, where the larger of the two counts. `more_bytes`: beyond its
+    size.
+    """
+    steps = range(1, -(-(size.most + more_bytes) // unit_bytes) + 1)
+    alone = [1 - size.above(step * unit_bytes - more_bytes) for step in steps]
+    up_to = [(1 - there) * share + there * share**2 for share in alone]
+    before = [0.0, *up_to[:-1]]
+    parts = map(sub, up_to, before)
+    sizes = tuple((step * factor, part) for step, part in zip(steps, parts, strict=True) if part > 0)
+    return UnitCost(factor * fsum(1 - share for share in before), sizes if len(sizes) > 1 else ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,12 @@
 from keyheat.sharding.knowledge import Knowledge, Policy
 from keyheat.sharding.metadata import Metadata
 from keyheat.sharding.reader import ShardReader, ShardShrinker, empty_in
-from keyheat.sharding.writer import ProvisionedCapacity, ShardWriter, put_item
+from keyheat.sharding.writer import ShardWriter, put_item
 
 __all__ = [
     "Knowledge",
     "Metadata",
     "Policy",
-    "ProvisionedCapacity",
     "ShardReader",
     "ShardShrinker",
     "ShardWriter",

@@ -136,6 +136,8 @@ class Knowledge:
     def __init__(self, *, keys: int = KEYS) -> None:
         self._known: LRUCache[str, KnownShards] = LRUCache(keys)
         self._lock = Lock()  # never held while something is sent
+        self.most_shards = 0
+        """Of one key, as far as was learned."""
 
     def of(self, key: str) -> KnownShards | None:
         with self._lock:
@@ -146,6 +148,7 @@ class Knowledge:
         with self._lock:
             shards_known = KnownShards.learned(shards, self._known.get(key), read_s=read_s, now_s=now_s)
             self._known[key] = shards_known
+            self.most_shards = max(self.most_shards, shards_known.shards.number)
             return shards_known
 
     def on_partition_error(

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from time import time
 from typing import Any
 
-from keyheat.scenario.keys import shard_key, shard_keys
+from keyheat.scenario.keys import shard_key
 from keyheat.sharding.client import Client, Note, no_callback
 from keyheat.sharding.knowledge import Policy
 from keyheat.sharding.metadata import Metadata, Shards
@@ -60,7 +60,7 @@ class ShardReader:
 
     def shard_keys(self, key: str) -> tuple[str, ...]:
         shards = self._metadata.read(key)
-        return () if shards is None else shard_keys(key, shards.to_read)
+        return () if shards is None else tuple(shard_key(key, number) for number in range(shards.to_read))
 
     def read(self, key: str, *, limit: int | None = None, descending: bool = False) -> list[Item]:
         """A key's items in order of the sort key, the first `limit` of them.

@@ -201,7 +201,6 @@ WORDS: Final[Mapping[str, str]] = {
     "shards.backing_off": "throttles after which another writer went first",
     "shards.at_most": "throttles of a key with the most shards allowed",
     "shards.confirmed": "shards that a write brought back into use",
-    "shards.forgotten": "shards that readers need not ask any more",
 }
 """Counted names that do not speak for themselves."""
 

@@ -10,23 +10,7 @@ from math import fsum
 from typing import Any, Final
 
 from keyheat.model import limits
-from keyheat.scenario.sizes import ItemSize, UniformSize
-from keyheat.simulator.cost import (
-    ENTRY_BYTES,
-    QueryCost,
-    entries,
-    grown_units,
-    is_single,
-    item_bytes_of,
-    item_units,
-    moved,
-    own_units,
-    put_sizes,
-    put_units,
-    replacing_units,
-    sizes_in,
-    write_sizes,
-)
+from keyheat.scenario.sizes import ItemSize, UniformSize, UnitCost, unit_cost
 from keyheat.simulator.flow import Flow, FlowAnswer, IndexFlow
 from keyheat.simulator.loadtest import (
     PATTERN,
@@ -38,7 +22,8 @@ from keyheat.simulator.loadtest import (
     UserClass,
 )
 from keyheat.simulator.masses import Masses, Within
-from keyheat.simulator.setting import TrafficSetting, Written, cached
+from keyheat.simulator.setting import ENTRY_BYTES, TrafficSetting, own_units
+from keyheat.simulator.written import QueryCost, Written, cached
 from keyheat.words import Direction
 
 READS: Final = ("get", "query")
@@ -158,7 +143,8 @@ class UserTasks:
         if kind.what in READS:
             return self._reads(kind, keys)
         if kind.table is not None:
-            return [self._write(kind, keys, item_units(self._size(kind)))]
+            cost = unit_cost(self._size(kind), limits.WRITE_UNIT_BYTES)
+            return [self._write(kind, keys, cost._replace(sizes=()))]
         match kind.what:
             case "put":
                 return self._puts(kind, keys)
@@ -176,17 +162,17 @@ class UserTasks:
         return self._setting.keys_of(self._law if kind.key.written else kind.key)
 
     def _write(
-        self, kind: RequestKind, keys: Masses, units: float, *, within: Within | None = None, **more: Any
+        self, kind: RequestKind, keys: Masses, cost: UnitCost, *, within: Within | None = None, **more: Any
     ) -> Flow:
         return Flow(
-            operation=kind.operation, direction=Direction.WRITE, units=units, table=kind.table,
-            keys=self._setting.placed(keys, within or kind.within), **more,
+            operation=kind.operation, direction=Direction.WRITE, units=cost.units, sizes=cost.sizes,
+            table=kind.table, keys=self._setting.placed(keys, within or kind.within), **more,
         )  # fmt: skip
 
     def _reads(self, kind: RequestKind, keys: Masses) -> list[Flow]:
         """A read; two where some keys have an item by now and others do not: each has its price."""
         by_then = kind.alone and not kind.key.written and not kind.just_written
-        if not (is_single(self._setting, kind) if kind.what == "query" else by_then):
+        if not (self._setting.is_single(kind) if kind.what == "query" else by_then):
             return [self._read(kind, keys, kind.exists_share)]
         written, coming = self._setting.written(keys), self._setting.coming
         parts = (1.0, written.present(coming)), (0.0, written.missing(coming))
@@ -197,10 +183,10 @@ class UserTasks:
 
         `of`: what was written; None: what puts wrote on these keys.
         """
-        if kind.what == "query" and not is_single(self._setting, kind):
+        if kind.what == "query" and not self._setting.is_single(kind):
             flow = self._query(kind, keys, of)
         else:
-            flow = self._get(kind, keys, 0.0 if item_bytes_of(self._setting, kind) <= ENTRY_BYTES else there)
+            flow = self._get(kind, keys, 0.0 if self._setting.item_bytes_of(kind) <= ENTRY_BYTES else there)
         if not kind.reads:
             return flow
         counts, of_each = self._setting.counts, kind.times / kind.reads * flow.requests
@@ -213,28 +199,24 @@ class UserTasks:
         return replace(flow, on_answer=on_answer)
 
     def _get(self, kind: RequestKind, keys: Masses, there: float) -> Flow:
-        load, consistent = self._setting.load, kind.consistent
-        factor = 1.0 if consistent else limits.EVENTUAL_READ_FACTOR  # and a read of nothing costs as much
+        factor = 1.0 if kind.consistent else limits.EVENTUAL_READ_FACTOR  # a read of nothing costs as much
+        units, sizes = unit_cost(self._setting.load.item_size(), limits.READ_UNIT_BYTES, factor=factor)
         return self._read_flow(
             kind, keys,
-            units=there * load.mean_read_units(consistent=consistent) + (1 - there) * factor,
-            sizes=sizes_in(load.item_size(), limits.READ_UNIT_BYTES, factor, 0.0) if there == 1.0 else (),
+            units=there * units + (1 - there) * factor, sizes=sizes if there == 1.0 else (),
         )  # fmt: skip
 
     def _query(self, kind: RequestKind, keys: Masses, of: Written | None) -> Flow:
         """One read of a collection, page by page."""
         setting, prefix = self._setting, kind.prefix or Prefix()
-        share = prefix.share
-        if prefix.window_s is not None:
-            share = prefix.window_s / setting.at_s if setting.at_s > prefix.ago_s else 0.0
         cost = QueryCost(
-            item_bytes=item_bytes_of(self._setting, kind),
+            item_bytes=self._setting.item_bytes_of(kind),
             limit=kind.limit or float("inf"),
             consistent=kind.consistent,
             first_page=not kind.reads,  # only a read of a whole collection follows its pages
         )
         written = of or setting.written(setting.keys if prefix.of_drawn_key else keys)
-        pages, units = written.means((cost.pages, cost.units), share, setting.coming)
+        pages, units = written.means((cost.pages, cost.units), prefix.share, setting.coming)
         return self._read_flow(kind, keys, units=units / pages, requests=pages)
 
     def _read_flow(self, kind: RequestKind, keys: Masses, **more: Any) -> Flow:
@@ -257,7 +239,7 @@ class UserTasks:
         setting, written = self._setting, self._setting.written(keys)
         there = written.there(setting.coming) if kind.alone and not new else 0.0
         size = self._size(kind)
-        writes = tuple(entries(setting, keys, size, there, kind.attributes))
+        writes = tuple(setting.entries(keys, size, there, kind.attributes))
         lists = [written, *(setting.written(each.keys) for each in writes)]
         if any(each.of_drawn_key for _name, each in kind.attributes):
             lists.append(setting.written(setting.keys))
@@ -267,9 +249,7 @@ class UserTasks:
                 each.on_answer(answer)
 
         return self._write(
-            kind, keys, put_units(setting.table, size, there),
-            sizes=put_sizes(setting.table, size, there), index_writes=writes,
-            on_answer=on_answer,
+            kind, keys, setting.put_cost(size, there), index_writes=writes, on_answer=on_answer,
         )  # fmt: skip
 
     def _failing(self, kind: RequestKind, keys: Masses, times: float, *, by_key: bool) -> Flow:
@@ -283,9 +263,8 @@ class UserTasks:
             setting.counts["conditions.failed_units"] += answer.units
 
         return self._write(
-            kind, keys, replacing_units(size), requests=times,
-            within="rising" if setting.table.sort_key else "point",
-            sizes=write_sizes(size, there=1.0), on_answer=on_answer,
+            kind, keys, unit_cost(size, limits.WRITE_UNIT_BYTES, there=1.0), requests=times,
+            within="rising" if setting.table.sort_key else "point", on_answer=on_answer,
         )  # fmt: skip
 
     def _delete(self, kind: RequestKind, keys: Masses) -> Flow:
@@ -297,17 +276,19 @@ class UserTasks:
             written.items -= answer.accepted
 
         return self._write(
-            kind, keys, put_units(setting.table, size), sizes=put_sizes(setting.table, size),
-            within="random" if setting.table.sort_key else "point",
-            index_writes=tuple(entries(setting, keys, size)), on_answer=on_answer,
+            kind, keys, setting.put_cost(size), within="random" if setting.table.sort_key else "point",
+            index_writes=tuple(setting.entries(keys, size)), on_answer=on_answer,
         )  # fmt: skip
 
     def _update(self, kind: RequestKind, keys: Masses) -> Flow:
         """An update in place: of the scenario's items, which it makes larger, or of its own."""
         setting, written, old = self._setting, self._setting.written(keys), kind.key.written
         there = 1.0 if old else written.there(setting.coming) if kind.alone else kind.exists_share
-        units = (old and grown_units(setting.load.item_size(), kind.more_bytes)) or own_units(kind)
-        write = self._write(kind, keys, units, index_writes=tuple(moved(setting, kind, keys, there)))
+        units = own_units(kind)
+        if old:
+            size, more_bytes = setting.load.item_size(), kind.more_bytes
+            units = unit_cost(size, limits.WRITE_UNIT_BYTES, more_bytes=more_bytes).units
+        write = self._write(kind, keys, UnitCost(units), index_writes=tuple(setting.moved(kind, keys, there)))
         return write if old else replace(write, on_answer=written.on_answer)
 
     def _batch(self, kind: RequestKind, item: Flow) -> Flow:

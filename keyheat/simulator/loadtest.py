@@ -13,15 +13,12 @@ from itertools import product
 from math import prod
 from typing import Final, Literal
 
-import numpy as np
-
 from keyheat.model.limits import BATCH_WRITE_ITEMS
 from keyheat.scenario.keys import shard_keys
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.keys import AttributeSpec, combined
 from keyheat.scenario.spec.tables import IndexSpec
 from keyheat.scenario.spec.tasks import MIXED, TaskSpec
-from keyheat.simulator.masses import Masses, even_masses, masses_of_shares
 
 Within = Literal["point", "random", "rising"]
 What = Literal["put", "update", "delete", "get", "query"]
@@ -74,8 +71,6 @@ class Prefix:
 
     share: float = 1.0
     of_drawn_key: bool = False  # it begins with a drawn key, and the collection does not
-    window_s: float | None = None  # it is a time: a window of this length ...
-    ago_s: float = 0.0  # ... which began so long ago
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +141,6 @@ class DryRun:
 
 
 MOST_COMBINATIONS: Final = 50_000
-CROSSED: Final = 2_000  # keys whose combinations are named; the others' are too many
 OTHERS: Final = 1_000  # values that stand for all rarer combinations
 
 
@@ -201,20 +195,6 @@ def _together(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return shares
 
 
-def crossed(keys: Masses, values: Mapping[str, float]) -> Masses:
-    """Combine each key with the values of another attribute: `key+value`."""
-    places = np.argsort(-keys.shares, kind="stable")[:CROSSED].tolist()
-    total = sum(values.values())
-    shares = {
-        f"{combined([keys.name(number)])}+{value}": float(keys.shares[number]) * weight / total
-        for number in places
-        for value, weight in values.items()
-    }
-    if not shares:
-        return even_masses()
-    return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())))
-
-
 PUTS: Final = ("hotkey", "datekey")
 """Load tests with one task: a put under a key of the scenario's pattern."""
 WRITERS: Final = {"put", "put_if_absent", "batch_write", "transact_write"}
@@ -241,7 +221,7 @@ class _Kinds:
 
     def __init__(self, scenario: Scenario, shards: int) -> None:
         self._scenario, self._table = scenario, scenario.table
-        self._new = PATTERN if shards == 1 else even_law(shard_keys(KEY, shards))
+        self._new = even_law(shard_keys(KEY, shards))
         sent = {spec.operation for spec in scenario.tasks if spec.share}
         self._remembers = bool(sent & WRITERS)  # whether users come back to items that they wrote
         self._alone = self._table.sort_key is None

@@ -1,154 +1,43 @@
 """Values that all parts of one simulated load test share: scenario, keys, rates, written items, counts.
 
-How many items keys have after a number of writes: requests fall on keys at random, so after N writes the
-number of items of a key with the share p is Poisson distributed with the mean N x p. The cost of a read
-follows from that number, rounded up.
+It knows what requests cost: puts by item size, and the index entries that writes put, rewrite or move.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import ceil, floor, fsum, inf, sqrt
+from math import floor, fsum, inf
 from pathlib import Path
 from random import Random
+from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from keyheat.model.resources import Cause
+from keyheat.model import limits
+from keyheat.model.units import write_units
 from keyheat.scenario.keys import DateKey, KeyPattern, shard_keys
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.shape import LoadShape
-from keyheat.scenario.spec.part import CacheSpec
-from keyheat.scenario.spec.tables import TableSpec
+from keyheat.scenario.sizes import ItemSize, UnitCost, unit_cost
+from keyheat.scenario.spec.tables import IndexSpec, TableSpec
 from keyheat.scenario.spec.tasks import LoadSpec
 from keyheat.scenario.trace import TraceKeys, read_trace
-from keyheat.simulator.flow import FlowAnswer
-from keyheat.simulator.loadtest import KEY, PATTERN, Combination, KeyLaw, crossed
+from keyheat.simulator.flow import IndexFlow
+from keyheat.simulator.loadtest import KEY, PATTERN, Combination, IndexKey, KeyLaw, RequestKind
 from keyheat.simulator.masses import (
     MOST_NAMED,
-    Floats,
     Masses,
     Within,
     even_masses,
     masses_of,
     masses_of_shares,
-    thinned,
 )
+from keyheat.simulator.written import Written
 
-MOST_GROUPS = 64  # of keys that are used about equally
-FEW = 400.0  # items, of which each number has its own probability; beyond, a bell curve stands for them
-BELL = np.linspace(-4.0, 4.0, 81)
-BELL_WEIGHTS = np.exp(-(BELL**2) / 2)
-NUMBERS = np.arange(ceil(FEW + 8 * sqrt(FEW) + 8), dtype=np.float64)
-LOGS = np.log(np.maximum(NUMBERS, 1.0))
-
-
-@dataclass(slots=True)
-class Written:
-    """Items on the keys of one distribution."""
-
-    keys: Masses
-    items: float = 0.0
-    _shares: Floats = field(init=False)  # of one key of each group ...
-    _parts: Floats = field(init=False)  # ... and of all of its keys
-
-    def __post_init__(self) -> None:
-        self._shares, self._parts = _groups(self.keys)
-
-    def on_answer(self, answer: FlowAnswer) -> None:
-        """Count what a flow of puts has written.
-
-        What partitions refused was meant for keys that have many items anyway, so it counts, too: left out,
-        it would be missing on the keys that nothing is refused of.
-        """
-        self.items += answer.accepted + answer.refused.get((None, Cause.KEY_RANGE), 0)
-
-    def means(
-        self, functions: Sequence[Callable[[Floats], Floats]], read_share: float = 1.0, coming: float = 0.0
-    ) -> list[float]:
-        """The means of functions of how many items the next key has; `part` of them, where it reads less.
-
-        `coming`: items that will be written meanwhile; half of them are there in the mean.
-        """
-        items = (self.items + coming / 2) * read_share
-        drawn = [_poisson(items * share) for share in self._shares.tolist()]
-        every = np.concatenate([numbers for numbers, _weights in drawn] or [np.empty(0)])
-        ends = np.cumsum([len(numbers) for numbers, _weights in drawn]).tolist()
-        sums = [weights.sum() for _numbers, weights in drawn]
-        means = []
-        for of in functions:
-            values = of(every)
-            of_groups = [
-                float(np.dot(weights, values[end - len(weights) : end]) / total)
-                for (_numbers, weights), end, total in zip(drawn, ends, sums, strict=True)
-            ]
-            means.append(float(np.dot(self._parts, of_groups)))
-        return means
-
-    def there(self, coming: float = 0.0) -> float:
-        """Return the probability that the next key has an item.
-
-        With `coming`: the mean over that many next requests, each of which leaves an item.
-        """
-        return 1.0 - float(np.dot(self._parts, _still_missing(self._shares, self.items, coming)))
-
-    def present(self, coming: float, reread: Masses | None = None) -> tuple[float, Masses]:
-        """Return the part of the `coming` requests on keys with an item, and those keys.
-
-        `reread`: the same keys, where some of them are asked for more seldom than items are left on them.
-        """
-        named, even = self._lacking(coming)
-        return thinned(reread or self.keys, 1.0 - named, 1.0 - even)
-
-    def missing(self, coming: float) -> tuple[float, Masses]:
-        """The same for keys without an item: each key is found empty only once."""
-        return thinned(self.keys, *self._lacking(coming))
-
-    def _lacking(self, coming: float) -> tuple[Floats, float]:
-        """How probably each named key has no item yet, and one of the others."""
-        each_other = np.array([self.keys.even / self.keys.distinct])
-        (even,) = _still_missing(each_other, self.items, coming)
-        return _still_missing(self.keys.shares, self.items, coming), float(even)
-
-
-def _still_missing(shares: Floats, items: float, coming: float) -> Floats:
-    """Return the probability that keys have no item yet, as the mean over `coming` requests."""
-    now = np.exp(-items * shares)
-    if not coming:
-        return np.asarray(now)
-    asked_for = coming * shares
-    fading = np.divide(-np.expm1(-asked_for), asked_for, out=np.ones_like(asked_for), where=asked_for > 0)
-    return np.asarray(now * fading)
-
-
-def _groups(keys: Masses) -> tuple[Floats, Floats]:
-    """Group keys that are used about equally: the share of one of them, and of all together."""
-    used, counts = np.unique(keys.shares[keys.shares > 0], return_counts=True)
-    shares: Floats = used.astype(np.float64)
-    parts: Floats = shares * counts
-    if len(shares) > MOST_GROUPS:
-        steps = np.geomspace(shares[0], shares[-1] * (1 + 1e-9), MOST_GROUPS + 1)
-        group = np.searchsorted(steps, shares, side="right")
-        weighed = np.bincount(group, parts * shares).astype(np.float64)
-        weight = np.bincount(group, parts).astype(np.float64)
-        shares, parts = weighed[weight > 0] / weight[weight > 0], weight[weight > 0]
-    if keys.even:
-        shares, parts = np.append(shares, keys.even / keys.distinct), np.append(parts, keys.even)
-    return shares, parts
-
-
-def _poisson(mean: float) -> tuple[Floats, Floats]:
-    """Return the values of a Poisson distributed number, and their weights."""
-    if mean > FEW:
-        return np.rint(mean + BELL * sqrt(mean)), BELL_WEIGHTS
-    count = ceil(mean + 8 * sqrt(mean) + 8)
-    steps = np.log(max(mean, 1e-12)) - LOGS[:count]
-    steps[0] = 0.0
-    return NUMBERS[:count], np.exp(np.cumsum(steps) - mean)
-
-
+SMALL_ITEM: Final = write_units(0, 1)  # keys and a number or two: one write unit
+ENTRY_BYTES: Final = 100  # of an index that does not hold the whole item: the keys of both
 LOOKS = 20  # within a second, while users are being started
 
 
@@ -254,7 +143,8 @@ class TrafficSetting:
             return spec.shares or dict.fromkeys(shard_keys("now", spec.shards), 1.0)
 
         if isinstance(spec, Combination) and spec.crosses_key:
-            return self.now(f"values of {name}", lambda: crossed(self.keys, shares()))
+            texts = tuple((f"{KEY}+{value}", share) for value, share in shares().items())
+            return self.now(f"values of {name}", lambda: composed(self.keys, texts))
         return self.once(f"values of {name}", lambda: masses_of_shares(shares()))
 
     def placed(self, keys: Masses, within: Within) -> Masses:
@@ -273,6 +163,95 @@ class TrafficSetting:
         if name not in self._written:
             self._written[name] = Written(keys)
         return self._written[name]
+
+    def put_cost(self, size: ItemSize, there: float = 0.0) -> UnitCost:
+        """The table's units of a put, the entries of its local indexes among them."""
+        cost = unit_cost(size, limits.WRITE_UNIT_BYTES, there=round(there, 2))
+        local = fsum(_entry_units(index, size) for index in self.table.indexes if index.local)
+        if not local:
+            return cost
+        return UnitCost(cost.units + local, tuple((units + local, share) for units, share in cost.sizes))
+
+    def entries(
+        self,
+        keys: Masses,
+        size: ItemSize,
+        there: float = 0.0,
+        attributes: Iterable[tuple[str, IndexKey]] = (),
+    ) -> Iterator[IndexFlow]:
+        """The entries of one put in each global index; `attributes` are index keys that the load test sets.
+
+        Only items that have the key of an index make an entry in it.
+        """
+        of = dict(attributes)
+        for index in self.table.indexes:
+            attribute = of.get(index.partition_key)
+            share = attribute.present if attribute else 1.0
+            if share and not index.local and index.enters_items:
+                writes = 1.0 + there  # a moved entry is deleted first, an unchanged one costs nothing
+                if (index.partition_key, index.sort_key) == (self.table.partition_key, self.table.sort_key):
+                    writes = 1.0 - there if size.least == size.most else 1.0
+                yield IndexFlow(
+                    index=index.name,
+                    units=_entry_units(index, size) * writes * share,
+                    keys=self.index_keys(attribute) if attribute else self._entry_keys(index, keys),
+                )
+
+    def _entry_keys(self, index: IndexSpec, keys: Masses) -> Masses:
+        name, table = index.partition_key, self.table
+        if name == table.sort_key and name != table.partition_key:
+            return self.once("new values", even_masses)
+        copied = name == table.partition_key or self.scenario.attribute_values[name].copy_of is not None
+        return self.placed(keys if copied else self.values_of(name), "random" if index.sort_key else "point")
+
+    def moved(self, kind: RequestKind, keys: Masses, there: float) -> Iterator[IndexFlow]:
+        """Entries whose keys an update changes are deleted and put anew; whole ones are rewritten.
+
+        Entries whose keys it removes are deleted.
+        """
+        touched = {name: self.index_keys(each) for name, each in kind.attributes}
+        removed = dict(kind.removed)
+        moving, indexes = set(), self.table.indexes
+        for index in indexes:
+            by = {index.partition_key, index.sort_key}
+            if index.local or not by & (touched.keys() | removed.keys()):
+                continue
+            moving.add(index.name)
+            units = own_units(kind) if index.projection == "ALL" else SMALL_ITEM
+            if gone := [each for name, each in kind.removed if name in by]:
+                head = removed.get(index.partition_key)
+                yield IndexFlow(
+                    index=index.name,
+                    units=units * max(each.present for each in gone),
+                    keys=self.index_keys(head) if head else self._entry_keys(index, keys),
+                )
+                continue
+            yield IndexFlow(
+                index=index.name, units=units * (1 + there), keys=touched.get(index.partition_key, keys)
+            )
+        if kind.key.written:
+            stay = {index.name for index in indexes if index.projection == "ALL"} - moving
+            size = self.load.item_size()
+            yield from (entry for entry in self.entries(keys, size) if entry.index in stay)
+
+    def index_keys(self, attribute: IndexKey) -> Masses:
+        """The keys of an index that a load test sets."""
+        return self.placed(self.keys_of(attribute.key), attribute.within)
+
+    def _owner_of(self, kind: RequestKind) -> TableSpec | IndexSpec:
+        """The table or index that a request reads."""
+        table = self.table
+        return next((index for index in table.indexes if index.name == kind.index), table)
+
+    def is_single(self, kind: RequestKind) -> bool:
+        """Whether a partition key of what is read has one item at most."""
+        owner = self._owner_of(kind)
+        return (owner.partition_key, owner.sort_key) == (self.table.partition_key, None)
+
+    def item_bytes_of(self, kind: RequestKind) -> float:
+        """The mean size of an item that a read finds."""
+        owner, whole = self._owner_of(kind), self.load.mean_item_bytes
+        return whole if getattr(owner, "projection", "ALL") == "ALL" else min(ENTRY_BYTES, whole)
 
     @property
     def _period(self) -> int:
@@ -314,27 +293,11 @@ def _seen(law: KeyLaw) -> Masses:
     return masses_of_shares(shares, even=max(0.0, 1.0 - sum(shares.values())), distinct=distinct)
 
 
-def cached(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, Masses]:
-    """The part of the reads that reach the table, and their keys.
-
-    A read-through cache reads an item that λ requests a second ask for when it has expired and is asked for,
-    so every ttl + 1 / λ seconds: reads per second of the table = λ / (1 + λ x ttl).
-    """
-    return _cached(keys, spec, float(f"{reads_per_s:.3g}"))  # a rate that changes little is the same one
+def _entry_units(index: IndexSpec, size: ItemSize) -> float:
+    """Units of one entry of an index, put or deleted."""
+    return unit_cost(size, limits.WRITE_UNIT_BYTES).units if index.projection == "ALL" else SMALL_ITEM
 
 
-@lru_cache(maxsize=4)
-def _cached(keys: Masses, spec: CacheSpec, reads_per_s: float) -> tuple[float, Masses]:
-    """The cache is taken to hold the most used keys, as many as there is room for."""
-    kept = np.zeros_like(keys.shares)
-    kept[np.argsort(-keys.shares)[: spec.items]] = 1.0
-    even_kept = min(1.0, max(0, spec.items - len(kept)) / keys.distinct)
-    (even,) = _hits(np.array([reads_per_s * keys.even / keys.distinct * spec.ttl_s]))
-    return thinned(
-        keys, 1.0 - kept * _hits(reads_per_s * keys.shares * spec.ttl_s), 1.0 - even_kept * float(even)
-    )
-
-
-def _hits(reads: Floats) -> Floats:
-    """The part of the reads of a key that its item answers, of this many within its time to live."""
-    return np.asarray(reads / (1 + reads))
+def own_units(kind: RequestKind) -> float:
+    """Write units of an item whose size is not the scenario's."""
+    return write_units(0, round(kind.own_bytes or 1))

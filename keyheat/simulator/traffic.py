@@ -24,7 +24,6 @@ from keyheat.model.units import read_units, write_units
 from keyheat.scenario.keys import shard_key
 from keyheat.scenario.scenario import Scenario, ScenarioError
 from keyheat.scenario.trace import TraceRow, read_trace
-from keyheat.simulator.cost import entries
 from keyheat.simulator.dryrun import loadtest_of
 from keyheat.simulator.flow import Flow, FlowAnswer, Traffic
 from keyheat.simulator.kinds import TaskFlows, UserTasks
@@ -99,11 +98,12 @@ class Sending(Traffic):
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
         """Take the units that were spent, and tell each sender its answer."""
         if self._direction is not None:
-            counted = [answer for answer in answers if answer.flow.ours and self._counts(answer.flow)]
-            attempts = fsum(answer.attempts for answer in counted)
-            accepted = fsum(answer.accepted for answer in counted)
-            spent = fsum(answer.units + fsum(answer.index_units.values()) for answer in counted)
-            refused = fsum((answer.attempts - answer.accepted) * answer.flow.units for answer in counted)
+            sent = zip(self._sent, answers, strict=True)
+            counted = [(flow, answer) for flow, answer in sent if self._counts(flow)]
+            attempts = fsum(answer.attempts for _flow, answer in counted)
+            accepted = fsum(answer.accepted for _flow, answer in counted)
+            spent = fsum(answer.units + fsum(answer.index_units.values()) for _flow, answer in counted)
+            refused = fsum((answer.attempts - answer.accepted) * flow.units for flow, answer in counted)
             self._accepted = accepted / attempts if attempts else 1.0
             self._owed = spent + refused - self._due
         for flow, answer in zip(self._sent, answers, strict=True):
@@ -193,7 +193,7 @@ class Replay(Traffic):
     def _flow(self, operation: str, units: float, writes: float, keys: Counter[str]) -> Flow:
         read = operation in READS
         masses = masses_of_shares(keys, within="random" if self.setting.table.sort_key else "point")
-        written = () if read or not writes else entries(self.setting, masses, self.setting.load.item_size())
+        written = () if read or not writes else self.setting.entries(masses, self.setting.load.item_size())
         return Flow(
             operation=operation,
             direction=Direction.READ if read else Direction.WRITE,
@@ -212,29 +212,23 @@ HOT_SHARE: Final = 0.002
 than evenly."""
 
 
+@dataclass(frozen=True, slots=True)
 class Altered(Traffic):
     """A load test with changed requests; it gets the answers as if it had sent them."""
 
-    def __init__(self, traffic: Traffic, change: Change) -> None:
-        self._traffic = traffic
-        self._change = change
-        self._sent: Sequence[Flow] = ()
+    traffic: Traffic
+    change: Change
 
     @property
     def counts(self) -> Mapping[str, float]:
         """What the load test counts."""
-        return self._traffic.counts
+        return self.traffic.counts
 
     def second(self, at_s: float) -> Sequence[Flow]:
-        self._sent = self._traffic.second(at_s)
-        return tuple(map(self._change, self._sent))
+        return tuple(map(self.change, self.traffic.second(at_s)))
 
     def answered(self, at_s: float, answers: Sequence[FlowAnswer]) -> None:
-        of_unaltered = (
-            answer if answer.flow is flow else replace(answer, flow=flow)
-            for answer, flow in zip(answers, self._sent, strict=True)
-        )
-        self._traffic.answered(at_s, list(of_unaltered))
+        self.traffic.answered(at_s, answers)
 
 
 def in_shards(count: int, direction: Direction | None = None, index: str | None = None) -> Change:

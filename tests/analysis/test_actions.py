@@ -34,7 +34,7 @@ CASES: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("hotkey", "shard_writes", {"shards": 4}, ()),
     ("hotkey", "shard_writes", {"shards": 4}, ("table.provisioned.read=5",)),  # its reader gets what it takes
     ("datekey", "shard_date_key", {"shards": 9}, ()),
-    ("audit-log", "shard_writes", {"shards": 3}, ()),  # it has its reader
+    ("audit-log", "shard_writes", {"shards": 3}, ()),
     ("sharded", "shard_writes", {"shards": 40}, ()),
     ("aggregate-transaction", "shard_writes", {"shards": 3, **SIMULATED}, ()),
     ("country-index", "change_index_key", {"shards": 5, **OF_INDEX}, ()),

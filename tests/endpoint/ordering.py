@@ -61,5 +61,5 @@ def counted(app: Any, metric: str, table: str = "small", **dimensions: str) -> f
         point.sum
         for one in series
         if one.metric == metric and dict(one.dimensions) == wanted
-        for point in one.points
+        for point in one.points.values()
     )

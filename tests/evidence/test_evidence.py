@@ -54,10 +54,8 @@ def aws_of(run: Simulation, *indexes: str, **more: Any) -> FakeAws:
     def points(stat: Any, start: datetime, end: datetime) -> Iterator[tuple[datetime, float]]:
         dimensions = frozenset((one["Name"], one["Value"]) for one in stat["Metric"]["Dimensions"])
         found = published(start, end.timestamp() // 60 * 60)
-        for point in found.get((stat["Metric"]["MetricName"], dimensions), ()):
-            value = {"Sum": point.sum, "Average": point.sum / point.count, "SampleCount": point.count}
-            value |= {"Minimum": point.minimum, "Maximum": point.maximum}
-            yield datetime.fromtimestamp(point.start_s, UTC), float(value[stat["Stat"]])
+        for start_s, tally in found.get((stat["Metric"]["MetricName"], dimensions), {}).items():
+            yield datetime.fromtimestamp(start_s, UTC), float(tally.statistic(stat["Stat"]))
 
     return FakeAws(points=points, table=described, clock=FakeClock(run.ended_s), **more)
 

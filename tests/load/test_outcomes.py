@@ -41,6 +41,7 @@ def cancelled(*codes: str) -> Answer:
     return error("TransactionCanceledException", CancellationReasons=reasons)
 
 
+BATCH, HOT = Batch(PARTS, "pk", "sk"), "TableWriteKeyRangeThroughputExceeded"
 NO_ANSWER = Answer(0, b"", 0.1, failure="timeout")
 
 
@@ -56,18 +57,10 @@ def throttled_rows(record: Record) -> list[dict[str, Any]]:
     return rows
 
 
-def put_request(key: str, sort_key: str) -> dict[str, Any]:
-    return {"PutRequest": {"Item": {"pk": {"S": key}, "sk": {"S": sort_key}, "filler": {"S": "x"}}}}
-
-
-def batch(*, sort_key: str | None = "sk") -> Batch:
-    return Batch(PARTS, "pk", sort_key)
-
-
 def test_unprocessed_items_are_throttles_without_a_reason() -> None:
     record = Record()
-    left = {"t": [put_request("a", "2")]}
-    assert batch()(record, ATTEMPT, answer(UnprocessedItems=left, ConsumedCapacity=CAPACITY)) is None
+    left = {"t": [{"PutRequest": {"Item": {"pk": {"S": "a"}, "sk": {"S": "2"}, "filler": {"S": "x"}}}}]}
+    assert BATCH(record, ATTEMPT, answer(UnprocessedItems=left, ConsumedCapacity=CAPACITY)) is None
     assert totals(record) == (2, 1, 0, 12.0)
     (row,) = throttled_rows(record)
     assert (row["reason"], row["index"], row["operation"]) == (None, None, "BatchWriteItem")
@@ -75,30 +68,28 @@ def test_unprocessed_items_are_throttles_without_a_reason() -> None:
     assert record.counted["batch.unprocessed"] == 1
 
 
-def test_a_batch_of_which_nothing_was_done_is_throttled_whole_for_the_reason_that_is_given() -> None:
-    record = Record()
-    arn = "arn:aws:dynamodb:us-east-1:1:table/t"
-    reasons = [{"reason": "TableWriteKeyRangeThroughputExceeded", "resource": arn}]
-    refused = error("ProvisionedThroughputExceededException", ThrottlingReasons=reasons)
-    assert batch()(record, ATTEMPT, refused) == "TableWriteKeyRangeThroughputExceeded"
-    assert totals(record) == (0, 3, 0, 0.0)
-    assert {row["reason"] for row in throttled_rows(record)} == {"TableWriteKeyRangeThroughputExceeded"}
-    assert record.latencies["BatchWriteItem.throttled"].counts().sum() == 1
-
-
 @pytest.mark.parametrize(
-    ("note", "came", "told", "counts"),
+    ("note", "came", "told", "counts", "reasons"),
     [
-        (Batch(PARTS, "pk", "sk"), NO_ANSWER, "timeout", (0, 0, 3, 0.0)),
-        (Transaction(PARTS), error("ThrottlingException"), "ThrottlingException", (0, 3, 0, 0.0)),
+        (BATCH, NO_ANSWER, "timeout", (0, 0, 3, 0.0), set()),
+        (
+            BATCH,
+            error("ThrottlingException", ThrottlingReasons=[{"reason": HOT}]),
+            HOT,
+            (0, 3, 0, 0.0),
+            {HOT},
+        ),
+        (Transaction(PARTS), error("ThrottlingException"), "ThrottlingException", (0, 3, 0, 0.0), {None}),
     ],
 )
 def test_what_is_refused_or_lost_whole(
-    note: Note, came: Answer, told: str, counts: tuple[float, ...]
+    note: Note, came: Answer, told: str, counts: tuple[float, ...], reasons: set[str | None]
 ) -> None:
     record = Record()
     assert note(record, ATTEMPT, came) == told
     assert totals(record) == counts
+    assert {row["reason"] for row in throttled_rows(record)} == reasons
+    assert sum(latency.counts().sum() for latency in record.latencies.values()) == 1, "one request"
 
 
 @pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded"])

@@ -69,7 +69,7 @@ def test_reads_go_to_the_table_and_to_its_copies(load_run: Loaded, tmp_path: Pat
     copy = {"name": "copy", "partition_key": "pk", "provisioned": CAPACITY}
     table = {"sort_key": None, "indexes": [copy]}
     path = reading(tmp_path, table=table, load={"duration_s": 5})  # an index shows a write after two seconds
-    load_run("read_spread.py", path)
+    load_run("read_cache.py", path)
     counts = counted(tmp_path / "run")
     assert wrong(counts) == (0, 0, 0)
     assert counts["reads.required"] > 0

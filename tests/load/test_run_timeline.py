@@ -1,19 +1,12 @@
-"""The timeline of a real run: UpdateTable at its moments, waited for, refused, and kept in run.json.
-
-What is looked up after the load is in the record, or the record says that it is not.
-"""
+"""The timeline of a real run: UpdateTable at its moments, waited for, refused, and kept in run.json."""
 
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from keyheat.endpoint.process import EndpointProcess
-from keyheat.load.record.record import Record
-from keyheat.load.run.load import Load, LookFailed
 from keyheat.load.run.timeline import TableTimeline
 from keyheat.load.tables.lifecycle import RunTables
 from keyheat.load.transport.boto import make_client
@@ -107,17 +100,3 @@ def test_a_run_changes_its_table_and_says_when(load_run: Loaded, tmp_path: Path)
     )
     assert 0.1 <= event["at_s"] <= event["in_force_s"] - 0.15
     assert event["refused"] is None
-
-
-def test_a_last_look_that_fails_is_said_and_the_others_are_taken() -> None:
-    record = Record(heat={})
-
-    def blind() -> None:
-        raise LookFailed("how many there were is not known: no answer")
-
-    looks = [blind, lambda: record.count("shards.ended_with", 3)]
-    order = SimpleNamespace(url="http://localhost:8000")
-    rest = {"statistics": Mock(), "transport": Mock(), "_watching": []}
-    Load.end(SimpleNamespace(record=record, order=order, last_looks=looks, **rest))  # type: ignore[arg-type]
-    assert record.health.problems == ["how many there were is not known: no answer"]
-    assert record.counted["shards.ended_with"] == 3

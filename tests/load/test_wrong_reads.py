@@ -18,7 +18,7 @@ from tests.make import a_spec
 
 with pytest.MonkeyPatch.context() as patch:
     patch.setenv("LOCUST_SKIP_MONKEY_PATCH", "1")  # this process has other tests
-    from keyheat.load.users.readers import CollectionReader
+    from keyheat.load.users.readers import Reader
 
 ORDERS = a_spec(name="orders", sort_key="sk")
 WHOLE = Query(table="orders", partition_key="pk", sort_key="sk", consistent=True)
@@ -34,8 +34,8 @@ def known(written: list[tuple[str, str]], at_s: float = 10.0) -> Ledger:
     ledger = Ledger([ORDERS], now=lambda: at_s)
     for pair in written:
         identity = ledger.identity("orders", order(*pair))
-        ledger.begin(identity, order(*pair))
-        ledger.applied(identity, order(*pair))
+        ledger.begin(identity)
+        ledger.ended(identity, order(*pair))
     return ledger
 
 
@@ -85,7 +85,7 @@ def test_whatever_is_hidden_before_the_end_is_missing(
     assert (judged.missing, judged.duplicate, judged.misordered) == (wanted, 0, 0)
 
 
-class Deceived(CollectionReader):
+class Deceived(Reader):
     """A user whose table lies, in what its first shard answers."""
 
     abstract = True

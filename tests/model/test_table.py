@@ -57,7 +57,7 @@ def consumed_in_minutes(model: TableModel, end_s: float) -> Counter[tuple[str | 
         if series.metric.startswith("Consumed"):
             index = dict(series.dimensions).get("GlobalSecondaryIndexName")
             direction = "read" if "Read" in series.metric else "write"
-            consumed[index, direction] += sum(p.sum for p in series.points)  # type: ignore[assignment]
+            consumed[index, direction] += sum(p.sum for p in series.points.values())  # type: ignore[assignment]
     return +consumed
 
 
@@ -95,7 +95,7 @@ def test_units_are_conserved(capacity: TableCapacity, history: list[tuple[float,
         by_cause.update(row["refused"])
     assert by_cause == Counter({cause.value: n for cause, n in refused.items()})
     series = [one for one in model.minutes.series("t", T0, now_s + 60) if "ThrottleEvents" in one.metric]
-    assert sum(point.sum for one in series for point in one.points) == 2 * refused.total()
+    assert sum(point.sum for one in series for point in one.points.values()) == 2 * refused.total()
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_indexes_come_and_go() -> None:
         for s in model.minutes.series("t", T0, T0 + 300)
         if s.metric == "ConsumedWriteCapacityUnits" and len(s.dimensions) == 2
     ]
-    assert sum(point.sum for point in series.points) == 4.0
+    assert sum(point.sum for point in series.points.values()) == 4.0
 
 
 def test_a_new_account_quota_applies_from_now_on() -> None:

@@ -95,17 +95,6 @@ def test_the_capacity_of_a_table_that_was_there_is_not_the_runs() -> None:
     assert Tariff.of(a_shipped("hotkey"), load_prices(), existing=True).per_hour == 0
 
 
-def test_what_dynamic_sharding_may_ask_for_is_paid_for() -> None:
-    """It raises the table's capacity as it loads, and the budget holds over that. The load is unknown."""
-    raising = a_shipped("dynamic-sharding", dynamic_sharding={"max_write_units": 40_000})
-    bill = billed(raising, sent=None)
-    assert line(bill, "WCU/s provisioned").dollars == pytest.approx(40_000 * 0.00065)
-    assert Tariff.of(raising, load_prices()).per_hour == pytest.approx(
-        sum(one.dollars or 0 for one in bill.lines if "provisioned" in one.what)
-    )
-    assert line(billed("dynamic-sharding", sent=None), "WCU/s provisioned").quantity < 40_000
-
-
 def test_cleaning_up_costs_what_writing_did_and_reads_the_whole_table() -> None:
     there, terabytes = shipped_on_demand("country-index"), 10e12
     bill = billed(there, existing=True, clean_up=True, table_bytes=terabytes)

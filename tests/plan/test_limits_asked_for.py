@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from keyheat.model.behaviour import DEFAULT
 from keyheat.plan.plan import ThrottleForecast, exhaustion_s, predict_throttles, provisioned_per_s
 from keyheat.plan.quotas import DEFAULT_QUOTAS, Quotas, unknown_quotas
 from keyheat.plan.totals import ResourceSide, total_load
@@ -58,6 +59,14 @@ def test_capacity_follows_the_timeline_and_ends_with_a_switch() -> None:
     lowered = a_shipped("scale-down")
     rates = provisioned_per_s(lowered, ResourceSide(lowered.table.name, None, W), 120)
     assert rates[0] > rates[119]
+
+
+def test_a_partition_that_is_full_only_in_a_longer_load_is_so_when_its_burst_is_spent() -> None:
+    load = {"requests_per_s": 1_010, "duration_s": 60, "item_bytes": 1_000, "arrivals": "constant"}
+    table = {"name": "orders", "provisioned": {"read": 5, "write": 4_000}}
+    (one,) = told(a_scenario(table=table, keys={"values": {"hot": 1}}, load=load))
+    burst = DEFAULT.partition_depth_s * 1_000
+    assert (one.constraint, one.later, one.from_s) == ("partition", True, pytest.approx(burst / 10))
 
 
 @pytest.mark.slow

@@ -145,6 +145,26 @@ MIX = [
     {"operation": "scan", "weight": 2},
     {"operation": "get", "weight": -1},
 ]
+SCALED = {
+    "name": "orders", "sort_key": "sk", "provisioned": {"read": 100, "write": 400},
+    "indexes": [{"name": "by-day", "partition_key": "day", "provisioned": {"read": 50, "write": 200}}],
+}  # fmt: skip
+WRITE = {"provisioned": {"write": 9}}
+TO_ON_DEMAND = {"at_s": 1, "billing_mode": "PAY_PER_REQUEST"}
+BACK = {"at_s": 60, "billing_mode": "PROVISIONED", "provisioned": {"read": 5, "write": 5}}
+TIMELINES = [
+    [{"at_s": 3_600, **WRITE}],
+    [{"at_s": 60, **WRITE}, {"at_s": 30, **WRITE}],
+    [{"at_s": 1}],
+    [{"at_s": 1, "index": "by-week", **WRITE}],
+    [TO_ON_DEMAND, {"at_s": 2, **WRITE}],
+    [{"at_s": 1, "max_on_demand": {"write": 9}}],
+    [{"at_s": 1, "billing_mode": "PROVISIONED"}],
+    [TO_ON_DEMAND | {"index": "by-day"}],
+    [{"at_s": 1, **WRITE}, {"at_s": 1, "warm": {"write": 800}}],
+    [TO_ON_DEMAND, BACK],
+]
+BOUNDS = [{"min": 50, "max": 40}, {"min": 500, "max": 900}]
 SETTINGS = [
     "keys.shards", "=3", "keys..shards=3", "load.arrivals=poisson", "keys.shards=3 4", "keys.shards.many=3",
     "table.indexes[3].name='x'", "table.indexes.name='x'", "table.indexes.by-nobody.provisioned.write=5",
@@ -180,8 +200,14 @@ def wrong() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((str(one), a_raw_scenario(**one)) for one in WHOLE)
     yield f"attributes = {ATTRIBUTES}", a_scenario_of_tenants(attributes=ATTRIBUTES)
     yield f"tasks = {TASKS}", a_scenario_of_tenants(tasks=TASKS) | {"loadtest": "hotkey"}
+    by_second = {"a": {"count": 3}, "b": {"timestamp": "second"}}
+    yield "a second in a key of several", a_raw_scenario(table=keyed(["a", "b"]), attributes=by_second)
     yield f"attributes = {OF_A_TABLE}", a_scenario_of_tenants(attributes=OF_A_TABLE)
     yield f"tasks = {OF_OTHERS}", a_scenario_of_tenants(tasks=OF_OTHERS) | {"loadtest": "hotkey"}
+    for steps in TIMELINES:
+        yield f"timeline = {steps}", a_raw_scenario(table=SCALED, load={"duration_s": 3_600}, timeline=steps)
+    for bounds in BOUNDS:
+        yield f"auto_scaling = {bounds}", a_raw_scenario(table=SCALED | {"auto_scaling": {"write": bounds}})
     yield "nothing", {}
 
 

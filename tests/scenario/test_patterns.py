@@ -23,7 +23,7 @@ from keyheat.scenario.keys import (
 )
 from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.scenario.shape import LoadShape
-from keyheat.scenario.sizes import ChoiceSize, ItemSize, LognormalSize, UniformSize, mean_units
+from keyheat.scenario.sizes import ChoiceSize, ItemSize, LognormalSize, UniformSize, unit_cost
 from tests.make import a_scenario
 
 
@@ -99,9 +99,9 @@ def test_the_means_and_the_part_above_a_size_are_those_of_what_is_drawn(size: It
     assert max(drawn) <= size.most
     assert sum(drawn) / DRAWS == pytest.approx(size.mean_bytes, rel=0.02)
     units = sum(write_units(0, one) for one in drawn) / DRAWS
-    assert mean_units(size, WRITE_UNIT_BYTES) == pytest.approx(units, rel=0.02)
+    assert unit_cost(size, WRITE_UNIT_BYTES).units == pytest.approx(units, rel=0.02)
     reads = sum(read_units(one, consistent=True) for one in drawn) / DRAWS
-    assert mean_units(size, READ_UNIT_BYTES) == pytest.approx(reads, rel=0.02)
+    assert unit_cost(size, READ_UNIT_BYTES).units == pytest.approx(reads, rel=0.02)
     for mark in (99, 100, 1_000, 1_024, 8_999, 9_000):
         above = sum(one > mark for one in drawn) / DRAWS
         assert size.above(mark) == pytest.approx(above, abs=0.015)

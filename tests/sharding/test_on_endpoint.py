@@ -5,23 +5,19 @@ from random import Random
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
-from keyheat.model.resources import Cause
 from keyheat.scenario.keys import shard_keys
 from keyheat.sharding import (
     Metadata,
     Policy,
-    ProvisionedCapacity,
     ShardReader,
     ShardShrinker,
     ShardWriter,
     empty_in,
     put_item,
 )
-from keyheat.sharding.client import Limit, Throttle
 from keyheat.sharding.metadata import Shards
-from tests.endpoint.account import BOTH, attributes, on_demand, table, units
+from tests.endpoint.account import BOTH, attributes, on_demand
 from tests.endpoint.clients import service_app_at
 
 pytestmark = pytest.mark.slow
@@ -85,28 +81,3 @@ def test_a_key_grows_and_shrinks_and_every_item_stays_readable() -> None:
     assert bench.shards().to_read == 1
     assert bench.names() == left
     assert 0 < len(left) < len(names)
-
-
-def test_capacity_is_asked_for_step_by_step_within_the_bound() -> None:
-    bench, found = Bench(table(ITEMS, ProvisionedThroughput=units(7, 100), **KEYS)), []
-    ask = ProvisionedCapacity(bench.ddb, ITEMS, most_write_units=200, clock=bench.app.clock)
-    for pause_s in (0, 30, 31, 61):
-        bench.app.clock.advance(pause_s)
-        ask(Throttle(Limit.TABLE, Cause.PROVISIONED))
-        described = bench.ddb.describe_table(TableName=ITEMS)["Table"]["ProvisionedThroughput"]
-        found.append((described["ReadCapacityUnits"], described["WriteCapacityUnits"]))
-    assert found == [(7, 150), (7, 150), (7, 200), (7, 200)]
-
-
-def test_a_table_that_is_too_small_gets_capacity_and_no_shards() -> None:
-    bench = Bench(table(ITEMS, ProvisionedThroughput=units(10, 1), **KEYS))
-    put = put_item(bench.ddb, ITEMS, {"sk": {"S": "x"}})
-    with pytest.raises(ClientError, match="ProvisionedThroughput"):  # noqa: PT012 (whichever is too many)
-        for _ in range(100):
-            bench.writer().write(KEY, put, within_s=0.1)
-    assert bench.counted["shards.capacity_asked"] > 0
-    ask = ProvisionedCapacity(bench.ddb, ITEMS, most_write_units=1_000, factor=2_000)
-    bench.writer(ask_for_capacity=ask).write(KEY, put)
-    described = bench.ddb.describe_table(TableName=ITEMS)["Table"]["ProvisionedThroughput"]
-    assert (described["ReadCapacityUnits"], described["WriteCapacityUnits"]) == (10, 1_000)
-    assert bench.shards().number == 1

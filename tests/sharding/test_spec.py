@@ -43,12 +43,3 @@ def test_the_metadata_table_is_on_demand_and_has_one_item_per_key() -> None:
         "billing_mode": "PROVISIONED", "provisioned": {"read": 1, "write": 1}, "sort_key": "sk",
     }  # fmt: skip
     assert len(errors(scenario)) == 1
-
-
-def test_only_a_provisioned_table_is_given_more() -> None:
-    scenario = raw(max_write_units=20_000)
-    scenario_from_dict(scenario, "file")
-    scenario["table"]["billing_mode"] = "PAY_PER_REQUEST"
-    del scenario["table"]["provisioned"]
-    (said,) = errors(scenario)
-    assert said.endswith("@ $.dynamic_sharding.max_write_units")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from keyheat.sharding.client import SPELLINGS, Limit, throttle_of
-from keyheat.sharding.knowledge import KnownShards, Policy, ShardStep
+from keyheat.sharding.knowledge import Knowledge, KnownShards, Policy, ShardStep
 from keyheat.sharding.metadata import MetadataError, Shards
 from tests.sharding.memory import PARTITION, TABLE, client_error, throttled
 
@@ -143,6 +143,10 @@ def test_a_clock_that_is_an_hour_ahead_stops_nobody_for_an_hour() -> None:
 def test_an_answer_that_is_older_than_what_is_known_is_void() -> None:
     newer = known(3, updated_s=T0 + 100)
     assert KnownShards.learned(known(2).shards, newer, read_s=T0 + 101, now_s=T0 + 102) is newer
+    knowledge = Knowledge(keys=1)
+    for key, number in (("busy", 3), ("other", 2)):
+        knowledge.learn(key, known(number).shards, read_s=T0, now_s=T0)
+    assert knowledge.most_shards == 3, "of a key that is forgotten, too"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keyheat.plan.totals import ResourceSide, total_load
-from keyheat.scenario.scenario import Scenario, ScenarioError, scenario_from_dict
+from keyheat.scenario.scenario import Scenario, scenario_from_dict
 from keyheat.simulator.folder import keys_of
 from keyheat.simulator.loadtest import with_combinations
 from keyheat.simulator.masses import masses_of
@@ -90,13 +90,6 @@ def test_a_load_makes_the_index_and_counts_its_combinations(
     run = json.loads(Path("run/run.json").read_text())
     assert run["totals"]["errors"] == 0
     assert run["totals"]["consumed_units"]["write"] > 1.5 * run["totals"]["accepted"] * 0.8
-
-
-def test_no_attribute_of_a_partition_key_is_another_one_each_second() -> None:
-    second = raw(partition_key=["tenant", "at_second"])
-    second["attributes"]["at_second"] = {"timestamp": "second"}
-    with pytest.raises(ScenarioError, match="hot for one second"):
-        scenario_from_dict(second, "second")
 
 
 def test_a_plus_sign_in_a_value_is_no_boundary() -> None:

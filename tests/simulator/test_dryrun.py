@@ -264,7 +264,7 @@ def test_somebody_elses_file_has_a_process_of_its_own(tmp_path: Path) -> None:
     """Its neighbours are found, what it prints disturbs nobody, and who asks for shards is known."""
     (tmp_path / "own_bases.py").write_text(
         "from gevent import monkey, Timeout\nmonkey.patch_all()\n"
-        "from keyheat.load.users import TableUser\n\n"
+        "from keyheat.load.users.user import TableUser\n\n"
         "class Base(TableUser):\n    abstract = True\n    name = 'a'\n"
     )
     body = (
@@ -359,6 +359,12 @@ def test_tasks_that_follow_from_the_scenario_are_those_of_the_load_test(name: st
             ]
             assert (kind.key.texts, kind.key.written) == (seen.key.texts, seen.key.written)
             assert kind.what != "get" or seen.exists_share == kind.exists_share, "what is read is there"
+
+
+def test_a_user_that_only_updates_keeps_to_the_item_that_it_made() -> None:
+    one = a_shipped("operations", tasks=[{"operation": "update"}])
+    sampled = dryrun._dry_run(one, SCENARIOS).loadtest
+    assert sampled.users[0].tasks[0].kinds[0].exists_share == 1.0
 
 
 def _in_order(kinds: Sequence[RequestKind]) -> list[RequestKind]:

@@ -297,4 +297,6 @@ def test_transactions_are_done_whole() -> None:
 
 def _throttled_requests(model: TableModel, seconds: int) -> float:
     series = model.minutes.series("t", T0, T0 + seconds)
-    return sum(point.sum for one in series if one.metric == "ThrottledRequests" for point in one.points)
+    return sum(
+        point.sum for one in series if one.metric == "ThrottledRequests" for point in one.points.values()
+    )

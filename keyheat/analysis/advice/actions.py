@@ -20,7 +20,7 @@ from keyheat.words import READ, TABLE, WRITE, Direction, index_of, label_of, tit
 
 SCALES_AFTER_S: Final = 600.0
 """A shorter load ends before auto scaling acts: two minutes beyond its target, an alarm, the update."""
-SHARDED_TWINS: Final = {"audit_log": "random_shards", "datekey": "random_shards", "hotkey": "sharded"}
+SHARDED_TWINS: Final = {"datekey": "random_shards", "hotkey": "sharded"}
 """Load tests, and those that send the same to keys with a suffix and read it back."""
 
 Alteration = tuple[Callable[..., Change], tuple[Hashable, ...]]
@@ -228,7 +228,6 @@ def _copy(advice: Advised, scenario: Scenario, on: Setting) -> Applied:
     reads = scenario.loadtest == "read_cache" and scenario.cache is None and not table.indexes
     if count is not None and reads and on.whole:
         number = min(count - 1, 20)  # global secondary indexes of a table
-        raw["loadtest"] = "read_spread"
         raw["table"]["indexes"] = [
             {"name": f"copy-{copy}", "partition_key": table.partition_key, "sort_key": table.sort_key,
              "provisioned": raw["table"]["provisioned"], "max_on_demand": raw["table"]["max_on_demand"]}
@@ -262,14 +261,15 @@ def _shard(advice: Advised, scenario: Scenario, on: Setting) -> Applied:
             notes.append(f"Its queries ask for one shard each, as before: {per_value}")
     elif twin is not None and scenario.table.sort_key is not None and on.whole:
         raw["loadtest"] = twin
-        notes = [f"The load test {twin} sends the same to keys with a suffix."]
-        if scenario.loadtest != "audit_log":  # which reads its shards already
-            # At the pace of the others, whose own demand stays as it was.
-            load, users = raw["load"], scenario.load.users
-            if scenario.load.target_unit == "requests":  # steered by units, a reader would write none of them
-                load = {**rates_times((users + 1) / users, load), "spawn_per_s": load["spawn_per_s"]}
-            raw["load"] = {**load, "users": users + 1}
-            notes.append("One user more reads the shards back: that is the price of the fix.")
+        # The reader has the pace of the others, whose own demand stays as it was.
+        load, users = raw["load"], scenario.load.users
+        if scenario.load.target_unit == "requests":  # steered by units, a reader would write none of them
+            load = {**rates_times((users + 1) / users, load), "spawn_per_s": load["spawn_per_s"]}
+        raw["load"] = {**load, "users": users + 1}
+        notes = [
+            f"The load test {twin} sends the same to keys with a suffix.",
+            "One user more reads the shards back: that is the price of the fix.",
+        ]
     elif on.simulated:
         return _divided(advice, raw, says, (scenario.keys.shards, count))
     else:

@@ -35,7 +35,6 @@ FEW_TEXTS: Final = 500  # around a drawn key; of more, each is used too seldom t
 SURE: Final = 5.0  # standard deviations
 NAMED: Final = 32  # of keys that are used seldom, so that a report shows some of them
 PHASES: Final = 200  # texts that follow one another in the run, at most
-MILLISECOND_DIGITS: Final = 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +42,6 @@ class Done:
     """One execution of a task."""
 
     at_s: float  # of the run
-    now_s: float  # epoch seconds
     sent: tuple[SentItem, ...]
     draws: frozenset[str]  # keys that it drew from the scenario's pattern
     reads: tuple[int, ...]  # the last request of each read, as an application counts them
@@ -195,10 +193,6 @@ class Sample:
         if rows[0][1].prefix is None:
             return None
         texts = [(number, sent.prefix or "") for number, sent in rows]
-        if all(_is_time(text, self.done[number].now_s) for number, text in texts):
-            window_s = 10.0 ** (MILLISECOND_DIGITS - len(texts[0][1])) / 1000
-            now_s = self.done[texts[0][0]].now_s
-            return Prefix(window_s=window_s, ago_s=float(int(now_s / window_s) - int(texts[0][1])) * window_s)
         drawn = all(template(text, self.done[number].draws) for number, text in texts)
         if drawn and not any(KEY in text for text, _share in key.texts):
             return Prefix(share=1 / max(1, len(key.texts)), of_drawn_key=True)
@@ -328,11 +322,3 @@ def _within(sorts: Iterator[str | None]) -> Within:
     if len(set(texts)) <= 1:
         return "point"
     return "rising" if all(text <= following for text, following in pairwise(texts)) else "random"
-
-
-def _is_time(text: str, now_s: float) -> bool:
-    """Whether a text is the beginning of a time in milliseconds that is not long ago."""
-    if not (text.isascii() and text.isdigit() and 8 <= len(text) <= MILLISECOND_DIGITS):
-        return False
-    window_s = 10.0 ** (MILLISECOND_DIGITS - len(text)) / 1000
-    return 0 <= int(now_s / window_s) - int(text) <= max(1.0, 600 / window_s)

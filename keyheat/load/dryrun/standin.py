@@ -327,7 +327,6 @@ class DryLoad:
             identity=lambda table, item: (table, *map(str, item.values())),
             required=lambda *_what, **_how: (),
         )
-        self.last_looks: list[Any] = []
         self.reads: list[int] = []
         self.asked_for_shards = False
         self._tables = tables

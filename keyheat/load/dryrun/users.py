@@ -4,7 +4,6 @@ Only in the process of dry runs (`keyheat.load.dryrun`): Locust is imported, and
 """
 
 import inspect
-import re
 import sys
 import tokenize
 import traceback
@@ -29,6 +28,7 @@ from keyheat.load.dryrun.standin import (
     Tables,
 )
 from keyheat.load.transport.answer import Answer
+from keyheat.load.users.items import IN_TIME
 from keyheat.load.users.user import TableUser
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.keys import AttributeSpec
@@ -37,7 +37,6 @@ from keyheat.simulator.loadtest import DryRun, LoadTest, Task, UserClass
 
 MOST_ITEMS: Final = 15_000  # that all executions of the tasks of a class send, beyond the few
 WARM_UP: Final = 2  # executions of each user before, so that it has items to come back to
-IN_TIME: Final = re.compile(r"\d{13}-\d{7,10}-\d{6,10}", re.ASCII)  # `TableUser.next_sort_key`
 ENDED: Final = (InterruptTaskSet, RescheduleTask, StopUser)
 
 
@@ -160,9 +159,7 @@ class _Actor:
             if IN_TIME.fullmatch(item.sort or "") or item.key not in drawn
         )
         self.remembered |= {item.key for item in sent if item.what == "put" and item.key in drawn}
-        return Done(
-            at_s=at_s, now_s=STARTED_S + at_s, sent=tuple(sent), draws=draws, reads=reads, remembered=earlier
-        )
+        return Done(at_s=at_s, sent=tuple(sent), draws=draws, reads=reads, remembered=earlier)
 
 
 class _Session:

@@ -23,14 +23,14 @@ from keyheat.load.run.plan import LoadPlan
 from keyheat.load.run.watch import Caps
 from keyheat.load.schedule import Schedule, even, exponential
 from keyheat.load.transport.answer import IN_FLIGHT, TIMEOUT, CheckedTransport, Transport
-from keyheat.load.transport.boto import CALLS, Abandoned, Boto3Transport
+from keyheat.load.transport.boto import Boto3Transport
 from keyheat.load.transport.retries import PolicyRetries
 from keyheat.load.transport.signed import SPREAD, SignedTransport
 from keyheat.load.transport.target import credentials_for, target_at
 from keyheat.load.users.collections import ReadThroughCache
 from keyheat.load.users.items import ItemTemplate
 from keyheat.load.users.ledger import Ledger
-from keyheat.load.users.outcomes import IndexEntries, LookFailed
+from keyheat.load.users.outcomes import IndexEntries
 from keyheat.scenario.keys import KeyPattern
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tasks import TargetUnit
@@ -119,9 +119,6 @@ class Load:
     entries: IndexEntries | None = None  # what writes put into indexes, where the table has some
     key_name: Callable[[str], str] | None = None  # how the table knows a key; None: as it was drawn
     _watching: list[gevent.Greenlet] = field(default_factory=list)
-    last_looks: list[Callable[[], None]] = field(default_factory=list)
-    """What is looked up once the load is over. Not in a user's `on_stop`: Locust waits for no user whom it
-    stops between two tasks, so that the record would be written without it."""
 
     @property
     def shards(self) -> int:
@@ -147,14 +144,10 @@ class Load:
         self._watching = [gevent.spawn(watch_lag, self), gevent.spawn(beat, self, after)]
 
     def end(self) -> Record:
-        """Take the last looks and return the whole record; no request is in flight any more."""
+        """Return the whole record; no request is in flight any more."""
         gevent.killall(self._watching)
-        for look in self.last_looks:
-            try:
-                with CALLS.waiting(self.order.url):
-                    look()
-            except (Abandoned, LookFailed) as failure:  # the record says what is not known
-                self.record.health.problems.append(str(failure))
+        if self.knowledge is not None and self.order.worker == 0:  # one in all processes
+            self.record.count("shards.ended_with", self.knowledge.most_shards)
         fold(self)
         self.statistics.tell()
         self.transport.close()

@@ -146,11 +146,6 @@ def not_spared(users: Iterable[Any], scenario: Scenario) -> Iterator[str]:
             yield f"this load test loads only tables that it creates: {why}"
     if scenario.timeline:
         yield "the timeline would change the capacity of the table, which stays as it is @ $.timeline"
-    sharding = scenario.dynamic_sharding
-    if sharding is not None and sharding.max_write_units is not None:
-        yield (
-            "the table's capacity would be raised, and it stays as it is @ $.dynamic_sharding.max_write_units"
-        )
 
 
 def _key(index: IndexSpec) -> str:

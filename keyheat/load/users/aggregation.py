@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import gevent
 from botocore.exceptions import BotoCoreError, ClientError
 from gevent.pool import Pool
 from locust.exception import StopUser
 
+from keyheat.load.pacer import OwnPace
 from keyheat.load.transport.answer import Answer
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
@@ -154,7 +154,8 @@ class OrderUser(TableUser):
 
 REPORTS = 5  # over the run, but
 REPORT_WITHIN_S = (2.0, 10.0)  # neither more often nor more seldom than this
-TRIES = 10  # of a page or an update that is throttled
+SMALLER: Final = {"ProjectionExpression": "#p, #d", "ExpressionAttributeNames": {"#p": PRODUCT, "#d": DAY}}
+"""Asks for a smaller answer, for the same units."""
 
 
 class ReportUser(TableUser):
@@ -174,40 +175,23 @@ class ReportUser(TableUser):
         super().__init__(environment)
         least_s, most_s = REPORT_WITHIN_S
         duration_s = self.load.order.scenario.load.duration_s
-        self._every_s = min(most_s, max(least_s, duration_s / REPORTS))
+        self.pace = OwnPace(min(most_s, max(least_s, duration_s / REPORTS)))
         self._page_units = 0.5  # of the last page that was read
-        self._request = {
-            "ProjectionExpression": "#k, #p, #d",  # a smaller answer, for the same units
-            "ExpressionAttributeNames": {"#k": self.table.partition_key, "#p": PRODUCT, "#d": DAY},
-        }
 
-    def on_start(self) -> None:
-        """Let some orders come first."""
-        gevent.sleep(self._every_s)
-
-    def wait_time(self) -> float:
-        """Seconds until the next report."""
-        return self._every_s
-
-    def report(self) -> Counter[Group]:
-        """Count all orders, page by page; timed as a whole."""
-        began_s, prefix = self.elapsed_s, order_prefix(self.load.order.run_id)
-        totals, request = Counter[Group](), dict[str, Any](self._request)
-        while True:  # page by page; the last of the answers that throttled a page ends it
-            answer = self.ask("Scan", "report", self._page_units, tries=TRIES, **request)
+    def report(self) -> None:
+        """Read products and days of all orders, page by page; timed as a whole."""
+        began_s, request = self.elapsed_s, dict[str, Any](SMALLER)
+        while True:  # page by page; one that is throttled ends it
+            answer = self.ask("Scan", "report", self._page_units, **request)
             if not answer.accepted:
                 break
             self._page_units = consumed(answer)[0]
             self.count("orders.units", self._page_units)
-            page = answer.content()
-            keyed = ((item[self.table.partition_key]["S"], item) for item in page["Items"])
-            totals.update(group_of(item) for key, item in keyed if key.startswith(prefix))
-            if "LastEvaluatedKey" not in page:
+            request["ExclusiveStartKey"] = answer.content().get("LastEvaluatedKey")
+            if request["ExclusiveStartKey"] is None:
                 break
-            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
         self.count("totals.reports" if answer.accepted else "totals.incomplete_reports")
         self.load.record.timed("Report.logical", int((self.elapsed_s - began_s) * 1e6))
-        return totals
 
 
 ATTEMPTS = 10  # of a request to the stream
@@ -245,13 +229,7 @@ class StreamUser(TableUser):
         self._batch, self._placed_s = Counter[Group](), list[float]()
         self._reader: StreamReader | None = None
         self._flush_s = self._refresh_s = 0.0
-
-    def on_start(self) -> None:
-        """Begin at once: the stream has a pace of its own."""
-
-    def wait_time(self) -> float:
-        """Seconds until the shards are read again."""
-        return IDLE_S
+        self.pace = OwnPace(IDLE_S)
 
     def count_orders(self) -> None:
         """Read one page of every shard, and write the totals when it is time to."""
@@ -291,14 +269,17 @@ class StreamUser(TableUser):
             self.load.record.timed("Total.logical", max(0, int((now_s - at_s) * 1e6)))
 
     def _update(self, group: Group, orders: int) -> int:
-        """Add to one total; returns the orders that were added."""
+        """Add to one total; returns the orders that were added. Throttled ones are for the next time."""
         run_id, table = self.load.order.run_id, self.load.order.scenario.companions[0]
         key, members = total_key(run_id, group), total_update(table, run_id, group, orders)
         try:
-            answer = self.ask("UpdateItem", key, TOTAL_UNITS, table=table.name, tries=TRIES, **members)
+            answer = self.ask("UpdateItem", key, TOTAL_UNITS, table=table.name, **members)
         except StopUser:  # gevent prints what escapes a greenlet
             return 0
-        if not answer.accepted:
+        if answer.throttled:
+            self._batch[group] += orders
+            return 0
+        if not answer.accepted:  # it may have been carried out
             self.load.record.health.problems.append(f"a total could not be written: {answer.failure_name}")
             return 0
         self.count("totals.updates")

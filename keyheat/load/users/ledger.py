@@ -1,8 +1,8 @@
 """What the writers of this process know to be in the tables: the truth that reads are checked against.
 
-An acknowledged item is certain to be where its last write put it. A write in flight leaves certain only what
-it does not change; the same holds if its answer is lost, or if writes of one item overlap. The items written
-longest ago are forgotten first, so that memory is bounded; they are not checked.
+An acknowledged item is certain to be where its last write put it, until another write of it is sent. Nothing
+is certain of an item while a write is in flight, after one that failed, or where its writes overlapped. The
+items written longest ago are forgotten first, so that memory is bounded; they are not checked.
 """
 
 from collections import Counter
@@ -23,20 +23,13 @@ from keyheat.scenario.spec.tables import TableSpec
 from keyheat.sharding.reader import sort_value
 
 LAST = "\U0010ffff"  # no character comes after it
+ABOVE = LAST * limits.SORT_KEY_BYTES  # no sort key comes after it
 MOST_ITEMS = 50_000  # about 70 MB, and 25 more for each index
 
 Identity = tuple[str, ...]  # an item: its table, and the values of its keys
 Place = tuple[str, str | None, str]  # a table, one of its indexes or none, and a partition key in it
 Spot = tuple[Place, SortValue]
-
-
-@dataclass(slots=True)
-class _Known:
-    """An item as its last write left it."""
-
-    keys: Item  # its key attributes, those of indexes too where they are known
-    since_s: dict[Spot, float]  # where it certainly is, and since when
-    acknowledged_s: float
+_Known = tuple[float, list[Spot]]  # when an item was acknowledged, and where it is
 
 
 class Ledger:
@@ -60,9 +53,6 @@ class Ledger:
         self._in_flight: Counter[Identity] = Counter()  # writes
         self._overlapped: set[Identity] = set()  # whose writes met, until none is in flight
 
-    def __len__(self) -> int:
-        return len(self._items)
-
     def has(self, table: str) -> bool:
         return table in self._owners
 
@@ -72,48 +62,28 @@ class Ledger:
             return (table, *item[partition_key].values())
         return (table, *item[partition_key].values(), *item[sort_key].values())
 
-    def begin(self, identity: Identity, after: Item | None) -> None:
-        """A write is about to be sent that leaves `after` of the item, as far as is known; None: nothing."""
+    def begin(self, identity: Identity) -> None:
+        """A write is about to be sent."""
         if identity in self._in_flight:
             self._overlapped.add(identity)
         self._in_flight[identity] += 1
-        if (entry := self._items.get(identity)) is not None:
-            for spot in entry.since_s.keys() - self._spots(identity, after):
-                del entry.since_s[spot]
-                self._remove(spot, identity)
+        self._forget(identity)
 
-    def applied(self, identity: Identity, after: Item | None) -> None:
-        """A write that was begun is acknowledged.
-
-        Where it overlapped others, their order is unknown: the item is certainly where all of them left it.
-        """
-        now_s, entry, overlapped = self._now(), self._forget(identity), self._land(identity)
-        since_s = entry.since_s if entry else {}
-        if not overlapped:
-            since_s = dict.fromkeys(self._spots(identity, after), now_s) | since_s
-        if since_s:
-            keys = {} if overlapped else self._keys_of(identity[0], after or {})
-            self._keep(identity, _Known(keys, since_s, now_s))
-
-    def updated(self, identity: Identity, changes: Item) -> None:
-        """An update that was begun is acknowledged; of its keys, the item changed those among `changes`."""
-        entry = self._items.get(identity)
-        self.applied(identity, {**entry.keys, **changes} if entry else changes)
-
-    def ended(self, identity: Identity, *, refused: bool) -> None:
-        """A write that was begun changed nothing; or whether it was applied is unknown."""
-        self._land(identity)
-        if not refused and (entry := self._items.get(identity)) is not None:
-            entry.keys = {}
-
-    def _land(self, identity: Identity) -> bool:
-        """Count one write less in flight; returns whether it overlapped others."""
+    def ended(self, identity: Identity, after: Item | None) -> None:
+        """A write that was begun left `after` of the item, as far as is known; None: nothing for certain."""
         overlapped = identity in self._overlapped
         self._in_flight[identity] -= 1
         if not self._in_flight[identity]:
             del self._in_flight[identity]
             self._overlapped.discard(identity)
-        return overlapped
+        if after is None or overlapped:
+            return
+        spots = self._spots(identity, after)
+        self._items[identity] = self._now(), spots
+        for collection, value in spots:
+            self._places.setdefault(collection, SortedList()).add((value, identity))
+        if len(self._items) > self._most_items:
+            self._forget(next(iter(self._items)))
 
     def required(
         self, query: Query, shards: Iterable[str], *, before_s: float, last: SortValue | None
@@ -127,7 +97,7 @@ class Ledger:
             for value, identity in self._ordered(collection, query):
                 if last is not None and (value <= last if query.descending else value >= last):
                     break
-                if self._items[identity].since_s[collection, value] <= before_s:
+                if self._items[identity][0] <= before_s:
                     yield identity
 
     def _ordered(self, collection: Place, query: Query) -> Iterable[tuple[SortValue, Identity]]:
@@ -141,53 +111,31 @@ class Ledger:
             value = sort_value(query.values.of(query.sort_key, query.prefix))
             begin, end = kept.bisect_left((value,)), kept.bisect_left((value, (LAST,)))
         elif query.prefix is not None:
-            begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((_after(query.prefix),))
+            begin, end = kept.bisect_left((query.prefix,)), kept.bisect_left((query.prefix + ABOVE,))
         ordered: Iterable[tuple[SortValue, Identity]] = kept.islice(begin, end, reverse=query.descending)
         return ordered
 
     def acknowledged_s(self, identity: Identity) -> float | None:
         """When the last write of the item was acknowledged; None where that is not known."""
         entry = self._items.get(identity)
-        return entry.acknowledged_s if entry else None
+        return entry[0] if entry else None
 
-    def _keys_of(self, table: str, item: Item) -> Item:
-        names = {name for _index, *keys in self._owners[table] for name in keys if name}
-        return {name: item[name] for name in names if name in item}
+    def _forget(self, identity: Identity) -> None:
+        _acknowledged_s, spots = self._items.pop(identity, (0.0, []))
+        for collection, value in spots:
+            self._places[collection].remove((value, identity))
+            if not self._places[collection]:
+                del self._places[collection]
 
-    def _keep(self, identity: Identity, entry: _Known) -> None:
-        self._items[identity] = entry
-        for collection, value in entry.since_s:
-            self._places.setdefault(collection, SortedList()).add((value, identity))
-        if len(self._items) > self._most_items:
-            self._forget(next(iter(self._items)))
-
-    def _forget(self, identity: Identity) -> _Known | None:
-        entry = self._items.pop(identity, None)
-        for spot in entry.since_s if entry else ():
-            self._remove(spot, identity)
-        return entry
-
-    def _remove(self, spot: Spot, identity: Identity) -> None:
-        collection, value = spot
-        self._places[collection].remove((value, identity))
-        if not self._places[collection]:
-            del self._places[collection]
-
-    def _spots(self, identity: Identity, item: Item | None) -> set[Spot]:
+    def _spots(self, identity: Identity, item: Item) -> list[Spot]:
         """Where an item with these attributes is, as far as they say."""
-        spots: set[Spot] = set()
-        for index, partition_key, sort_key in self._owners[identity[0]] if item else ():
-            if partition_key in item and (sort_key is None or sort_key in item):  # type: ignore[operator]
-                (shard,) = item[partition_key].values()  # type: ignore[index]
-                value = sort_value(item[sort_key]) if sort_key else NO_ORDER  # type: ignore[index]
-                spots.add(((identity[0], index, shard), value))
+        spots: list[Spot] = []
+        for index, partition_key, sort_key in self._owners[identity[0]]:
+            if partition_key in item and (sort_key is None or sort_key in item):
+                (shard,) = item[partition_key].values()
+                value = sort_value(item[sort_key]) if sort_key else NO_ORDER
+                spots.append(((identity[0], index, shard), value))
         return spots
-
-
-def _after(prefix: str) -> str:
-    """The least text that is greater than everything that begins with the prefix."""
-    head = prefix.rstrip(LAST)
-    return head[:-1] + chr(ord(head[-1]) + 1) if head else LAST * limits.SORT_KEY_BYTES
 
 
 class NotedTransport:
@@ -201,21 +149,16 @@ class NotedTransport:
             return self._transport.send(operation, body)
         ledger = self._ledger
         named = list(self._named(writes_in(operation, orjson.loads(body))))
-        for identity, write in named:
-            ledger.begin(identity, write.after)
+        for identity, _write in named:
+            ledger.begin(identity)
         answer = self._transport.send(operation, body)
         rest = answer.content().get("UnprocessedItems") if answer.accepted else None
         unprocessed = {identity for identity, _write in self._named(batch_writes(rest or {}))}
         for identity, write in named:
-            if answer.accepted and identity not in unprocessed:
-                if write.returns == "UPDATED_NEW":
-                    changed = answer.content().get("Attributes", {})
-                    ledger.updated(identity, {**changed, **write.item})
-                else:
-                    ledger.applied(identity, write.after)
-            else:
-                refused = answer.accepted or (answer.status == 400 and answer.failure is None)
-                ledger.ended(identity, refused=refused)
+            after = write.after if answer.accepted and identity not in unprocessed else None
+            if after is not None and write.returns == "UPDATED_NEW":
+                after = answer.content().get("Attributes", {}) | after
+            ledger.ended(identity, after)
         return answer
 
     def close(self) -> None:

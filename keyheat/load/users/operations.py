@@ -1,21 +1,19 @@
-"""Users that write items and come back to them: singly, in batches, in transactions, counting, as traced.
+"""Users that write items and come back to them: singly, in batches, in transactions.
 
 Each user remembers some of the items that it has written, so that what it reads, changes and deletes is
 there, and what a throttled request would have cost is known from the item's size.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from keyheat.load.transport.answer import Answer
 from keyheat.load.users.items import COUNTER, marked, text_of
 from keyheat.load.users.outcomes import Batch, Conditional, RequestPart, Transaction, consumed
-from keyheat.load.users.user import READS, TableUser
+from keyheat.load.users.user import TableUser
 from keyheat.model.limits import BATCH_WRITE_ITEMS
-from keyheat.model.units import number_bytes, read_units, text_bytes, write_units
+from keyheat.model.units import read_units, write_units
 from keyheat.scenario.keys import random_suffix
 from keyheat.scenario.spec.keys import combined
 
@@ -24,30 +22,26 @@ PAGE_ITEMS = 25
 TRANSACTION_ITEMS = 4
 LEAST_UNITS = 0.5  # of a page, as long as none was read
 ONLY_SORT_KEY = "0"
-"""Where a trace has no sort keys and the table has: each key of the trace is one item."""
+"""Where one key is one item, and the table has sort keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class RememberedItem:
-    """An item that was written: its keys, and its size in bytes as far as it is known."""
+Action = tuple[RequestPart, dict[str, Any]]
+"""A part of a transaction: what it may cost, and its member of the request."""
+
+
+class RememberedItem(NamedTuple):
+    """An item that was written: its keys, and its size without the counter that updates add."""
 
     key: str
     sort_key: str | None
-    written_bytes: int = 0  # 0: nothing is known of it
-    changes: int = 0
-
-    @property
-    def size_bytes(self) -> int:
-        """The size with the counter that an update adds."""
-        counter_bytes = text_bytes(COUNTER) + number_bytes(str(self.changes)) if self.changes else 0
-        return self.written_bytes + counter_bytes
-
-    def changed(self) -> "RememberedItem":
-        return replace(self, changes=self.changes + 1)
+    size_bytes: int  # 0: nothing is known of it
 
 
 class ItemUser(TableUser):
-    """Writes items of the scenario's keys and sizes, and reads, changes and deletes those that it wrote."""
+    """Writes items of the scenario's keys and sizes, and reads, changes and deletes those that it wrote.
+
+    Singly, in batches of 25, which save round trips and no units, and in transactions of four.
+    """
 
     abstract = True
 
@@ -64,8 +58,7 @@ class ItemUser(TableUser):
 
     def draw_own_key(self) -> str:
         """The partition key that the scenario's pattern touches next, or one of its shards."""
-        key = self.draw_key()
-        return key if self.shards == 1 else random_suffix(key, self.shards, self.rng)
+        return random_suffix(self.draw_key(), self.shards, self.rng)
 
     def remember(self, *items: RememberedItem) -> None:
         """Keep items in mind that were written, each in the place of another one if there are many."""
@@ -90,12 +83,12 @@ class ItemUser(TableUser):
     def recall_one(self) -> RememberedItem:
         """Take one written item out of memory; a key without an item if there is no such item yet."""
         items = self.recall(1)
-        return items[0] if items else replace(self.new_item(), written_bytes=0)
+        return items[0] if items else self.new_item()._replace(size_bytes=0)
 
     def put_item(self) -> None:
         item = self.new_item()
-        body = self.load.items.put(item.key, item.sort_key or "", self.rng, item.written_bytes)
-        units = write_units(0, item.written_bytes)
+        body = self.load.items.put(item.key, item.sort_key or "", self.rng, item.size_bytes)
+        units = write_units(0, item.size_bytes)
         if self.send("PutItem", body, key=item.key, direction="write", units=units).accepted:
             self.remember(item)
 
@@ -104,10 +97,10 @@ class ItemUser(TableUser):
         self._taken = not self._taken
         old, item = (self.recall_one() if self._taken else None), self.new_item()
         if old is not None:
-            item = replace(item, key=old.key, sort_key=old.sort_key)
+            item = item._replace(key=old.key, sort_key=old.sort_key)
         note = Conditional(
-            units=write_units(0, item.written_bytes),
-            failed_units=write_units(old.size_bytes if old else 0, item.written_bytes),
+            units=write_units(0, item.size_bytes),
+            failed_units=write_units(old.size_bytes if old else 0, item.size_bytes),
         )
         answer = self.ask(
             "PutItem", item.key, note.units, note=note,
@@ -121,11 +114,11 @@ class ItemUser(TableUser):
             self.remember(old)
 
     def update_item(self) -> None:
-        old = self.recall_one()
-        item = old.changed()
-        units = write_units(old.size_bytes, item.size_bytes)
-        answer = self.ask("UpdateItem", item.key, units, Key=self.key_of(item), **self.change())
-        self.remember(item if answer.accepted else old)
+        item = self.recall_one()
+        units = write_units(item.size_bytes, item.size_bytes)
+        if self.ask("UpdateItem", item.key, units, Key=self.key_of(item), **self.change()).accepted:
+            item = item._replace(size_bytes=max(1, item.size_bytes))  # it makes one that was not there
+        self.remember(item)
 
     def delete_item(self) -> None:
         item = self.recall_one()
@@ -180,7 +173,7 @@ class ItemUser(TableUser):
 
     def item_json(self, item: RememberedItem) -> bytes:
         """The JSON of an item, of the size that it was given."""
-        return self.load.items.item(item.key, item.sort_key or "", self.rng, item.written_bytes)
+        return self.load.items.item(item.key, item.sort_key or "", self.rng, item.size_bytes)
 
     def key_of(self, item: RememberedItem) -> dict[str, Any]:
         return self.load.items.values.key(item.key, item.sort_key)
@@ -198,17 +191,11 @@ class ItemUser(TableUser):
         }
         return marked(update, self.load.items.run_id)
 
-
-class BatchUser(ItemUser):
-    """BatchWriteItem and BatchGetItem of 25 items. A batch saves round trips, and no units."""
-
-    abstract = True
-
     def batch_write(self) -> None:
         """Write 25 new items; fewer, where the scenario draws a key twice on a table without a sort key."""
         drawn = (self.new_item() for _ in range(BATCH_WRITE_ITEMS))
         items = list({(item.key, item.sort_key): item for item in drawn}.values())
-        parts = [self.part_of(item, write_units(0, item.written_bytes)) for item in items]
+        parts = [self.part_of(item, write_units(0, item.size_bytes)) for item in items]
         note = Batch(parts, self.table.partition_key, self.table.sort_key)
         puts = [{"PutRequest": {"Item": orjson.Fragment(self.item_json(item))}} for item in items]
         answer = self.ask(
@@ -228,31 +215,18 @@ class BatchUser(ItemUser):
         self.ask("BatchGetItem", items[0].key, note.units, note=note, RequestItems=keys)
         self.remember(*items)
 
-
-Action = tuple[RequestPart, dict[str, Any]]
-"""A part of a transaction: what it may cost, and its member of the request."""
-
-
-class TransactionUser(ItemUser):
-    """TransactWriteItems and TransactGetItems of four items."""
-
-    abstract = True
-
     def transact_write(self) -> None:
         """Change one item, delete another, and write new ones, all together."""
         olds = self.recall(2)
-        changed = [old.changed() for old in olds[:1]]
+        changed, deleted = olds[:1], olds[1:]
         taken = {(old.key, old.sort_key) for old in olds}
         drawn = [self.new_item() for _ in range(TRANSACTION_ITEMS - len(olds))]
         fresh = {(item.key, item.sort_key): item for item in drawn}  # no item may occur twice
         put = [item for key, item in fresh.items() if key not in taken]
         done = self._transact(
             "TransactWriteItems",
-            [
-                self._action("Update", item, olds[0], Key=self.key_of(item), **self.change())
-                for item in changed
-            ]
-            + [self._action("Delete", old, old, Key=self.key_of(old)) for old in olds[1:]]
+            [self._action("Update", old, old, Key=self.key_of(old), **self.change()) for old in changed]
+            + [self._action("Delete", old, old, Key=self.key_of(old)) for old in deleted]
             + [self._action("Put", item, Item=orjson.Fragment(self.item_json(item))) for item in put],
         )
         self.remember(*([*changed, *put] if done else olds))
@@ -279,59 +253,3 @@ class TransactionUser(ItemUser):
         note = Transaction([of_item for of_item, _action in actions])
         items = [action for _of_item, action in actions]
         return self.ask(operation, note.parts[0].key, note.units, note=note, TransactItems=items).accepted
-
-
-class Counter(TableUser):
-    """Counts: each update adds one to an item's number, and so moves its entry in the index.
-
-    The entry is deleted where it was and written where it belongs now: two index writes for one update
-    (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.ThroughputConsiderations).
-    """
-
-    abstract = True
-    needs_no_sort_key = True
-    needs_indexes = ("by-views",)
-
-    def __init__(self, environment: Any) -> None:
-        super().__init__(environment)
-        index = next(spec for spec in self.table.indexes if spec.name in self.needs_indexes)
-        self._board = index.partition_key
-        self._names = {"#board": self._board, "#count": index.sort_key}
-
-    def count_up(self, key: str, *, board: str) -> Answer:
-        """Add one to an item's number, on the partition `board` of the index."""
-        values = self.load.items.values
-        update = {
-            "UpdateExpression": "SET #board = :board ADD #count :one",
-            "ExpressionAttributeNames": self._names,
-            "ExpressionAttributeValues": {":board": values.of(self._board, board), ":one": {"N": "1"}},
-        }
-        members = marked(update, self.load.items.run_id)
-        return self.ask(
-            "UpdateItem", key, 1, Key=values.key(key, None), ReturnValues="UPDATED_NEW", **members
-        )
-
-
-class TraceUser(ItemUser):
-    """Sends the rows of a trace, each at its time; what an answer says changes nothing of that."""
-
-    abstract = True
-
-    def send_row(self) -> Answer:
-        row, items = self.pace.row, self.load.items
-        assert row is not None, "checked with the scenario: arrivals are the trace's"
-        mean_bytes = round(self.load.order.scenario.load.mean_item_bytes)
-        size = mean_bytes if row.size_bytes is None else row.size_bytes
-        units = read_units(size, consistent=False) if row.operation in READS else write_units(0, size)
-        sort_key = row.sort_key or ONLY_SORT_KEY
-        if row.operation == "PutItem":
-            body = items.put(row.key, sort_key, self.rng, row.size_bytes)
-            return self.send("PutItem", body, key=row.key, direction="write", units=units)
-        if row.operation == "Query":
-            return self.ask("Query", row.key, units, **self.page_of({self.table.partition_key: row.key}))
-        members: dict[str, Any] = {"Key": items.values.key(row.key, sort_key)}
-        if row.operation == "UpdateItem":  # it replaces the filler, so that the item has the row's size
-            filler = {"S": items.filler(row.key, sort_key, size)}
-            update = {"UpdateExpression": "SET filler = :f", "ExpressionAttributeValues": {":f": filler}}
-            members |= marked(update, items.run_id)
-        return self.ask(row.operation, row.key, units, **members)

@@ -35,10 +35,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-api
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html"""
 
 
-class LookFailed(Exception):
-    """What was to be looked up after the load could not be; the message says what is now not known."""
-
-
 class Request(NamedTuple):
     """One request as a load test states it."""
 

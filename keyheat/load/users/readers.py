@@ -58,7 +58,6 @@ class Reader(TableUser):
         limit: int | None = None,
         descending: bool = False,
         consistent: bool = False,
-        name: str = "ReadCollection",
     ) -> Collected:
         """A collection from all these partition keys, of the table or of an index, in order of the sort key.
 
@@ -67,15 +66,11 @@ class Reader(TableUser):
         query = replace(
             self._query(index), prefix=prefix, limit=limit, descending=descending, consistent=consistent
         )
-        return self._read(shards, query, name)
+        return self._read(shards, query, "ReadCollection")
 
     def read_collection(self, key: str, **how: Any) -> Collected:
         """The collection of a sharded key, from all the shards that the scenario has; see `read_shards`."""
         return self.read_shards(shard_keys(key, self.shards), **how)
-
-    def read_top(self, shards: Sequence[str], k: int, *, index: str | None = None) -> Collected:
-        """The `k` items with the greatest sort keys: the top `k` of each shard, merged."""
-        return self.read_shards(shards, index=index, limit=k, descending=True, name="ReadTop")
 
     def read_item(
         self, key: str, sort_key: str | None = None, *, index: str | None = None, consistent: bool = True
@@ -140,29 +135,11 @@ class Reader(TableUser):
         return answer.content()
 
 
-class CollectionReader(Reader):
-    """Reads collections, which are in order of a sort key."""
-
-    abstract = True
-    needs_sort_key = True
-
-
-class SpreadReader(Reader):
-    """Reads from the table or from one of its copies, at random."""
-
-    abstract = True
-
-    def __init__(self, environment: Any) -> None:
-        super().__init__(environment)
-        self._copies = copies_of(self.table)
-
-    def read_item_anywhere(self, key: str, sort_key: str | None = None) -> Collected:
-        """One item, eventually consistent: indexes offer nothing else."""
-        return self.read_item(key, sort_key, index=self.rng.choice(self._copies), consistent=False)
-
-
 class CachedReader(Reader):
-    """Reads single items, through a cache where the scenario has one and from the table where it has none."""
+    """Reads single items, through a cache where the scenario has one.
+
+    What it does not have is read from the table, or from one of its copies at random.
+    """
 
     abstract = True
     has_cache = True
@@ -172,11 +149,12 @@ class CachedReader(Reader):
         spec = self.load.order.scenario.cache
         if spec is not None and self.load.cache is None:
             self.load.cache = ReadThroughCache(spec)
-        self._cache = self.load.cache
+        self._cache, self._copies = self.load.cache, copies_of(self.table)
 
     def read_through(self, key: str, sort_key: str | None = None) -> Collected:
         """One item, at most the cache's lifetime old; eventually consistent, as a cache makes it anyway."""
-        began_s, read = perf_counter(), partial(self.read_item, key, sort_key, consistent=False)
+        began_s, index = perf_counter(), self.rng.choice(self._copies)
+        read = partial(self.read_item, key, sort_key, index=index, consistent=False)
         if self._cache is None:
             collected, read_s = read(), None
         else:

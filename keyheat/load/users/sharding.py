@@ -3,35 +3,30 @@
 Where a scenario has no `[dynamic_sharding]`, the same users write to as many shards as `keys.shards` says.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import gevent
 import orjson
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from keyheat.load.transport.answer import Answer
 from keyheat.load.users.collections import Collected, Item, read_collection
-from keyheat.load.users.outcomes import Conditional, LookFailed
+from keyheat.load.users.outcomes import Conditional
 from keyheat.load.users.readers import Incomplete, Reader
 from keyheat.load.users.user import TableUser
-from keyheat.masking import masked
-from keyheat.scenario.keys import random_suffix, shard_keys
+from keyheat.scenario.keys import random_suffix, shard_key
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.keys import ShardingSpec
-from keyheat.sharding import Knowledge, Metadata, Policy, ProvisionedCapacity, ShardReader, ShardWriter
-from keyheat.sharding.metadata import NUMBER
-from keyheat.sharding.writer import wait_for_capacity
+from keyheat.sharding import Knowledge, Metadata, Policy, ShardReader, ShardWriter
 from keyheat.words import DirectionName
 
 COUNTED = (
     "shards.increments", "shards.conflicts", "shards.cooling", "shards.capacity_asked",
     "metadata.read_units", "metadata.write_units",
 )  # fmt: skip
-TRIES, PAUSE_S = 10, 0.5  # of a page of the metadata, when the load is over
 METADATA_UNITS = 1.0  # what one read or write of a key's metadata costs: they are far below 1 KB
 
 
@@ -58,12 +53,6 @@ class UserClient:
     def query(self, **request: Any) -> Mapping[str, Any]:
         raise NotImplementedError("collections are read, and checked, by the generator's own readers")
 
-    def describe_table(self, **request: Any) -> Mapping[str, Any]:
-        return self._control("DescribeTable", request)
-
-    def update_table(self, **request: Any) -> Mapping[str, Any]:
-        return self._control("UpdateTable", request)
-
     def _send(
         self, operation: str, request: Mapping[str, Any], item: Mapping[str, Any], direction: DirectionName
     ) -> Mapping[str, Any]:
@@ -72,11 +61,6 @@ class UserClient:
             operation, orjson.dumps(request), key=key, direction=direction, units=METADATA_UNITS,
             table=self._table, note=Conditional(METADATA_UNITS, METADATA_UNITS),
         )  # fmt: skip
-        return accepted(operation, answer).content()
-
-    def _control(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A table's own operations cost no units, and are no part of the load."""
-        answer = self._user.load.transport.send(operation, orjson.dumps(request))
         return accepted(operation, answer).content()
 
 
@@ -91,17 +75,14 @@ def accepted(operation: str, answer: Answer) -> Answer:
     raise ClientError({**content, "Error": error}, operation)
 
 
-ALIKE = ("cooldown_s", "backoff_low_s", "backoff_high_s", "cache_s", "max_shards", "history")
-
-
 def policy_of(spec: ShardingSpec) -> Policy:
     """The numbers of a scenario, as the package takes them."""
     settle_s = max(Policy().settle_s, 2 * spec.cache_s)
-    return Policy(settle_s=settle_s, **{name: getattr(spec, name) for name in ALIKE})
+    return Policy(settle_s=settle_s, **spec.model_dump(exclude={"table"}))
 
 
 class ShardingUser(TableUser):
-    """A user whose keys are sharded, dynamically or not. User 0 has the shards counted after the load."""
+    """A user whose keys are sharded, dynamically or not."""
 
     abstract = True
 
@@ -114,38 +95,13 @@ class ShardingUser(TableUser):
         self._sharding = self.load.order.scenario.dynamic_sharding
         for name in COUNTED:  # what did not happen is said, too: runs are compared by it
             self.count(name, 0)
-        if self.number == 0:  # one in all processes
-            self.load.last_looks.append(self._count_shards)
-        if self._sharding is not None:
+        if self._sharding is None:
+            self.count("shards.ended_with", self.shards if self.number == 0 else 0)  # one in all processes
+        else:
             self._client = UserClient(self, self._sharding)
             keys = {table.name: table.partition_key for table in self.load.order.scenario.companions}
             table = self._sharding.table
             self._metadata = Metadata(self._client, table, partition_key=keys[table], note=self.count)
-
-    def _count_shards(self) -> None:
-        """Count the shards of the key that has most of them. The load is over: this is no part of it."""
-        spec = self._sharding
-        pages = () if spec is None else self._metadata_pages(spec.table)
-        try:
-            numbers = [int(item[NUMBER]["N"]) for page in pages for item in page["Items"]]
-        except (BotoCoreError, ClientError, Unanswered) as error:
-            raise LookFailed(
-                f"with how many shards the run ended is not known: {masked(str(error))}"
-            ) from error
-        self.count("shards.ended_with", self.shards if spec is None else max(numbers, default=0))
-
-    def _metadata_pages(self, table: str) -> Iterator[dict[str, Any]]:
-        """The metadata, each page asked for again where the load has left no capacity for it."""
-        request, tries = {"TableName": table, "ConsistentRead": True}, TRIES
-        while True:
-            answer = self.load.transport.send("Scan", orjson.dumps(request))
-            if answer.throttled and (tries := tries - 1):
-                gevent.sleep(PAUSE_S)
-                continue
-            yield (page := accepted("Scan", answer).content())
-            if "LastEvaluatedKey" not in page:
-                return
-            request["ExclusiveStartKey"], tries = page["LastEvaluatedKey"], TRIES
 
 
 class ShardedWriter(ShardingUser):
@@ -160,12 +116,8 @@ class ShardedWriter(ShardingUser):
             return
         if self.load.knowledge is None:  # shared by those of its process, as by an application's threads
             self.load.knowledge = Knowledge()
-        ask = wait_for_capacity
-        if spec.max_write_units is not None:
-            ask = ProvisionedCapacity(self._client, self.table.name, most_write_units=spec.max_write_units)
         self._writer = ShardWriter(
-            self._metadata, policy_of(spec), knowledge=self.load.knowledge, ask_for_capacity=ask,
-            note=self.count, rng=self.rng,
+            self._metadata, policy_of(spec), knowledge=self.load.knowledge, note=self.count, rng=self.rng,
         )  # fmt: skip
 
     def put_sharded(self, key: str) -> None:
@@ -188,7 +140,7 @@ class ShardedReader(ShardingUser, Reader):
             return self.read_collection(key, limit=limit, descending=True, consistent=True)
         query = replace(self._query(None), limit=limit, descending=True, consistent=True)
         # Items must be found in whichever shard they are, in those that the metadata do not name, too.
-        possible = shard_keys(key, self._sharding.max_shards)
+        possible = [shard_key(key, number) for number in range(self._sharding.max_shards)]
         reader = ShardReader(self._client, self.table.name, self._metadata)
 
         def collect(read: Collected) -> list[Item]:

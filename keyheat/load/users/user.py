@@ -12,6 +12,7 @@ import orjson
 from gevent import GreenletExit
 from locust.exception import StopUser
 
+from keyheat.load.pacer import ClosedPacer, OpenPacer, OwnPace
 from keyheat.load.record.attempt import METHOD
 from keyheat.load.transport.answer import IN_FLIGHT, Answer
 from keyheat.load.transport.retries import PolicyRetries, RetriedCall
@@ -51,7 +52,6 @@ locust.events.init.add_listener(_begin)  # type: ignore[no-untyped-call]
 locust.events.test_start.add_listener(_start_test)  # type: ignore[no-untyped-call]
 
 
-ASIDE_PAUSE_S = 0.5
 READS = frozenset({"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"})
 TABLES_NAMED_WITHIN = ("RequestItems", "TransactItems")
 """Members of requests about several tables, which name the table of each item themselves."""
@@ -96,7 +96,7 @@ class TableUser(locust.User):
         self.table: TableSpec = self.load.order.scenario.table
         """The table that this run loads: its name, keys and indexes."""
         self._counted = {"ReturnConsumedCapacity": "INDEXES" if self.table.indexes else "TOTAL"}
-        self.pace = self.load.pace(self.rng)
+        self.pace: ClosedPacer | OpenPacer | OwnPace = self.load.pace(self.rng)
         self._told_each = not self.load.statistics.suffice
         self._others_ran = False  # since the last task: while an answer was waited for
 
@@ -173,23 +173,17 @@ class TableUser(locust.User):
         units: float,
         table: str | None = None,
         note: Note | None = None,
-        tries: int = 0,
     ) -> Answer:
         """Send one request and record what came of it; `units` is what it would cost if it were throttled.
 
         `table` names a table beside the one that is judged; its attempts are counted apart.
         `note` records a request that one attempt does not describe: a batch, a transaction, a condition.
-        With `tries`, it is no part of the load: a report, say, which comes at a time of its own. One that is
-        throttled is sent again until it was sent so often; one whose answer is lost is not, since it may
-        have been carried out.
         Nothing is sent once the test stops: Locust kills users that wait for their turn, and one whose
         turn comes in that moment would be killed with a request in flight.
         """
         load = self.load
         if load.stopped.is_set():
             raise StopUser
-        if tries:
-            return self._send_aside(Request(operation, body, key, direction, units, table), tries)
         now_s, cost = load.clock(), load.cost_of(direction, units, table)
         if table is None and load.key_name is not None:
             key = load.key_name(key)
@@ -217,25 +211,16 @@ class TableUser(locust.User):
         call = RetriedCall(request.operation, client=self.number)
         return retries.send(call, self.load.record, sleep=self._pause, attempt=attempt)
 
-    def _send_aside(self, request: Request, tries: int) -> Answer:
-        answer = self._attempt(request, self.load.clock(), 0)
-        for _ in range(1, tries):
-            if not answer.throttled:
-                break
-            self._pause(ASIDE_PAUSE_S)
-            answer = self._attempt(request, self.load.clock(), 0)
-        return answer
-
     def ask(
         self, operation: str, key: str, units: float, *, note: Note | None = None, table: str | None = None,
-        tries: int = 0, **members: Any,
+        **members: Any,
     ) -> Answer:  # fmt: skip
         """Send one request with its `members`, about the scenario's table or another `table` (see `send`)."""
         named = {} if members.keys() & {*TABLES_NAMED_WITHIN} else {"TableName": table or self.table.name}
         body = orjson.dumps({**named, **self._counted, **members})
         return self.send(
             operation, body, key=key, direction="read" if operation in READS else "write", units=units,
-            table=table, note=note, tries=tries,
+            table=table, note=note,
         )  # fmt: skip
 
     def _pause(self, wait_s: float) -> float:

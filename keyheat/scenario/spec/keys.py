@@ -29,7 +29,6 @@ from keyheat.scenario.spec.part import (
     Seconds,
     Share,
     TableName,
-    Units,
     broken_kind,
     stated,
 )
@@ -153,10 +152,6 @@ class ShardingSpec(ScenarioPart):
     cache_s: NotNegative = Field(5.0, description="seconds for which writers cache the number")
     max_shards: Annotated[int, Field(ge=1, le=1_000)] = 100
     history: Annotated[int, Field(ge=2, le=100)] = Field(20, description="entries of shard_history")
-    max_write_units: Units | None = Field(
-        None,
-        description="on table errors raise the capacity by UpdateTable up to this; absent: never",
-    )
 
     def broken(self) -> Iterator[Mistake]:
         for low, high in (("backoff_low_s", "backoff_high_s"), ("cache_s", "cooldown_s")):

@@ -9,7 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from keyheat.model import limits
 from keyheat.model.retries import Mode, RetryPolicy, Sdk, modes_of, policy_of
 from keyheat.scenario.shape import LoadShape, ShapeSpec
-from keyheat.scenario.sizes import ItemBytes, ItemSize, mean_units, size_of
+from keyheat.scenario.sizes import ItemBytes, ItemSize, size_of, unit_cost
 from keyheat.scenario.spec.part import Mistake, Rate, ScenarioPart, Seconds, TableName
 
 Weight = Annotated[float, Field(ge=0, le=1e12)]
@@ -166,12 +166,7 @@ class LoadSpec(ScenarioPart):
     @property
     def mean_write_units(self) -> float:
         """What writing one new item costs in the mean: of the units, each rounded up by itself."""
-        return mean_units(self.item_size(), limits.WRITE_UNIT_BYTES)
-
-    def mean_read_units(self, *, consistent: bool) -> float:
-        """What reading one item by its key costs in the mean."""
-        units = mean_units(self.item_size(), limits.READ_UNIT_BYTES)
-        return units if consistent else units * limits.EVENTUAL_READ_FACTOR
+        return unit_cost(self.item_size(), limits.WRITE_UNIT_BYTES).units
 
     @property
     def open_loop(self) -> bool:

@@ -9,12 +9,11 @@ from botocore.stub import Stubber
 
 from keyheat.intake.scaling import auto_scaling_of
 from keyheat.load.tables.control import auto_scaling_at, creation
-from keyheat.load.tables.existing import lacking, not_spared, unloadable
+from keyheat.load.tables.existing import lacking, unloadable
 from keyheat.load.transport.target import target_at
 from keyheat.runs.table_facts import AutoScaling, ScalingRange
 from keyheat.scenario.spec.tables import TableSpec
 from tests.endpoint.clients import unasked_client
-from tests.make import a_scenario
 
 PAIR = {"read": 5, "write": 7}
 
@@ -62,18 +61,6 @@ def test_all_that_a_table_lacks_is_said() -> None:
     assert "begins with some text, and it is a number" in second
     assert "keyed by land (N); this load test reads country (S) and at (S)" in third
     assert list(lacking([ByCountry], STATED, STATED)) == []
-
-
-def test_the_capacity_of_somebody_elses_table_is_not_raised() -> None:
-    scenario = a_scenario(
-        loadtest="dynamic_sharding",
-        table={"name": "mine", "provisioned": PAIR, "sort_key": "sk"},
-        companions=[{"name": "shards", "billing_mode": "PAY_PER_REQUEST"}],
-        load={"duration_s": 60},
-        dynamic_sharding={"table": "shards", "max_write_units": 100},
-    )
-    (words,) = not_spared([ByCountry], scenario)
-    assert words.endswith("@ $.dynamic_sharding.max_write_units")
 
 
 WRITE, READ = "dynamodb:table:WriteCapacityUnits", "dynamodb:index:ReadCapacityUnits"
