@@ -63,7 +63,14 @@ class LenientPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
-_BRIEFLY: Final = Repr()  # a short text of any input, quickly
+class _Briefly(Repr):
+    """A short text of any input, quickly; only JSON has a `None`, and calls it null."""
+
+    def repr_NoneType(self, _nothing: None, _level: int) -> str:
+        return "null"
+
+
+_BRIEFLY: Final = _Briefly()
 _BRIEFLY.maxlevel, _BRIEFLY.maxlist, _BRIEFLY.maxdict, _BRIEFLY.maxtuple = 3, 10, 10, 10
 _BRIEFLY.maxstring = _BRIEFLY.maxlong = _BRIEFLY.maxother = LONGEST_INPUT * 2
 

@@ -72,6 +72,6 @@ def test_one_table_that_cannot_be_judged_does_not_end_the_search() -> None:
     search = OrphanSearch(
         client=answering(answers), now=datetime.now(UTC), prices=load_prices(), sleep=lambda _s: None
     )
-    result = search.find(["good", *bad])
-    assert [table.name for table in result.removable] == ["good"]
-    assert {name for names in result.problems.values() for name in names} == {*bad}
+    orphans = search.find(["good", *bad])
+    assert [(table.name, table.kept) for table in orphans] == [("good", None)]
+    assert {name for names in search.problems.values() for name in names} == {*bad}

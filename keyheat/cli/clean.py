@@ -19,13 +19,13 @@ from keyheat.masking import short_path
 from keyheat.numbers import some
 from keyheat.runfiles import FileProblem
 from keyheat.show.answer import Answer, Table
-from keyheat.show.console import Bar, Countdown, bars, confirmed, counted, err
+from keyheat.show.console import Bar, bars, confirmed, counted, err
 from keyheat.show.render import text_of
 from keyheat.words import DONE, INTERRUPTED, INVALID, REFUSED
 
 if TYPE_CHECKING:
     from keyheat.load.tables.cleaning import Cleaned
-    from keyheat.load.tables.removal import Orphan, OrphanSearch, OrphanSearchResult
+    from keyheat.load.tables.removal import Orphan, OrphanSearch
     from keyheat.load.transport.target import Target
     from keyheat.runs.manifest import Manifest
 
@@ -85,7 +85,6 @@ def clean(folder: Path | None, options: CleanOptions) -> int:
 def _clean_items(folder: Path, run: "Manifest", target: "Target", options: CleanOptions) -> int:
     from keyheat.load.tables.cleaning import (
         Cleaned,
-        UnitPace,
         clean_table,
         cost_in_words,
         usual_pace,
@@ -108,7 +107,7 @@ def _clean_items(folder: Path, run: "Manifest", target: "Target", options: Clean
             err.print("keyheat: refused: add --yes to delete them")
             return REFUSED
         cleaned, items = Cleaned(str(run.run_id), table), max(1, description.get("ItemCount", 0))
-        pages = clean_table(client, description, cleaned, UnitPace(units_per_s=pace))
+        pages = clean_table(client, description, cleaned, pace)
         code = _delete_items(pages, cleaned, items)
     return give(_items_answer(cleaned, folder), code)
 
@@ -132,18 +131,14 @@ def _delete_items(pages: Iterable[object], cleaned: "Cleaned", items: int) -> in
 
 
 def _items_answer(cleaned: "Cleaned", folder: Path) -> Answer:
-    notes = []
-    if cleaned.rewritten:
-        notes.append(f"{cleaned.rewritten:,} were rewritten by other clients meanwhile and are kept.")
-    if not cleaned.finished:
-        notes.append(f"The table is not looked through yet. {_how_to_go_on(folder)}")
+    more = f"The table is not looked through yet. {_how_to_go_on(folder)}"
     return Answer(
         title=cleaned.table,
         label="Cleaned" if cleaned.finished else "Not finished",
         tone="none" if cleaned.finished else "invalid",
         sentence=f"{cleaned.deleted:,} items of run {cleaned.run_id} deleted from table {cleaned.table}, for "
         f"{cleaned.read_units:,.0f} read and {cleaned.write_units:,.0f} write units.",
-        notes=tuple(notes),
+        notes=() if cleaned.finished else (more,),
         data=asdict(cleaned),
     )
 
@@ -166,16 +161,19 @@ def _clean_tables(options: CleanOptions) -> int:
         names = search.names()
     except (ClientError, BotoCoreError) as error:
         raise FileProblem(f"the tables cannot be listed: {why_unread(error)}") from error
-    result, code = search.find(counted(names, len(names), "tables looked at", bars)), DONE
-    fates = {orphan.name: _fate(orphan) for orphan in result.orphans}
-    if result.removable and not options.dry_run:
-        agreed = options.yes or _agreed(result, fates)
-        if agreed:
-            fates |= _delete_tables(search, result.removable)
+    orphans, code = search.find(counted(names, len(names), "tables looked at", bars)), DONE
+    fates = {orphan.name: _fate(orphan) for orphan in orphans}
+    removable = [orphan for orphan in orphans if orphan.kept is None]
+    if removable and not options.dry_run:
+        if options.yes or _agreed(_tables_answer(orphans, search.problems, fates), len(removable)):
+            for orphan in removable:
+                why = search.delete(orphan)
+                fates[orphan.name] = "deleted" if why is None else f"not deleted: {why}"
         elif not is_interactive():
             code = REFUSED
     failed = any(fate.startswith("not deleted: ") for fate in fates.values())
-    return give(_tables_answer(result, fates), code or (INVALID if failed or result.problems else DONE))
+    answer = _tables_answer(orphans, search.problems, fates)
+    return give(answer, code or (INVALID if failed or search.problems else DONE))
 
 
 def _fate(orphan: "Orphan") -> str:
@@ -199,36 +197,24 @@ def _search(options: CleanOptions) -> "OrphanSearch":
     )  # fmt: skip
 
 
-def _agreed(result: "OrphanSearchResult", fates: Mapping[str, str]) -> bool:
+def _agreed(answer: Answer, removable: int) -> bool:
     """Show the tables and ask."""
-    tables = some(len(result.removable), "table")
-    err.print(text_of(_tables_answer(result, fates)))
+    tables = some(removable, "table")
+    err.print(text_of(answer))
     if is_interactive():
         return confirmed(f"Delete {tables}?")
     err.print(f"keyheat: {tables} not deleted: without a terminal, add --yes or --dry-run")
     return False
 
 
-def _delete_tables(search: "OrphanSearch", orphans: "list[Orphan]") -> dict[str, str]:
-    """Delete the tables and wait until they are gone; gives what became of each."""
-    from keyheat.load.tables.control import TablePatience
-
-    why = {orphan.name: search.delete(orphan) for orphan in orphans}
-    with Countdown(bars, "deleting") as countdown:
-        patience = TablePatience(sleep=search.sleep, show=countdown.count)
-        for orphan in orphans:
-            why[orphan.name] = why[orphan.name] or search.see_gone(orphan, patience)
-    return {
-        name: "deleted" if problem is None else f"not deleted: {problem}" for name, problem in why.items()
-    }
-
-
-def _tables_answer(result: "OrphanSearchResult", fates: Mapping[str, str]) -> Answer:
-    """All tables of earlier runs, and what was done with each."""
+def _tables_answer(
+    found: "list[Orphan]", unseen: Mapping[str, list[str]], fates: Mapping[str, str]
+) -> Answer:
+    """All tables of earlier runs, and what was done with each; `unseen` could not be looked at."""
     from keyheat.load.tables.ownership import as_text
     from keyheat.load.tables.removal import NOT_OVER
 
-    orphans = sorted(result.orphans, key=lambda orphan: orphan.kept == NOT_OVER)
+    orphans = sorted(found, key=lambda orphan: orphan.kept == NOT_OVER)
     rows = tuple(
         {
             "table": orphan.name, "fate": fates[orphan.name], "owner": orphan.owner,
@@ -237,11 +223,14 @@ def _tables_answer(result: "OrphanSearchResult", fates: Mapping[str, str]) -> An
         }
         for orphan in orphans
     )  # fmt: skip
-    expired, deleted = some(len(result.removable), "expired table"), [*fates.values()].count("deleted")
+    expired, deleted = (
+        some(sum(orphan.kept is None for orphan in found), "expired table"),
+        [*fates.values()].count("deleted"),
+    )
     problems = tuple(
         f"Not looked at: {', '.join(names[:NAMED])}"
         f"{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}: {why}"
-        for why, names in result.problems.items()
+        for why, names in unseen.items()
     )
     return Answer(
         title="Tables of earlier runs",
@@ -255,6 +244,6 @@ def _tables_answer(result: "OrphanSearchResult", fates: Mapping[str, str]) -> An
                 | {"expires": orphan.expires and as_text(orphan.expires), "fate": fates[orphan.name]}
                 for orphan in orphans
             ],
-            "problems": result.problems,
+            "problems": dict(unseen),
         },
     )

@@ -82,9 +82,6 @@ class GeneratorHealth(LenientPart):
     fell_behind: bool = False  # requests were too few or late, without other problems
     checks: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()  # unrecorded parts of the load: lost workers
-    cpu_percent_max: Quantity | None = None
-    cpu_starved_share: Quantity | None = None
-    loop_lag_ms_max: Quantity | None = None
     asked_per_s: Quantity | None = None
     achieved_per_s: Quantity | None = None  # sent at least once
     held_back_per_s: Quantity = 0.0  # at the end of the load, by the client in adaptive mode

@@ -186,8 +186,8 @@ class Trying(Bar):
 class Countdown(Bar):
     """A countdown line; without a terminal, a line now and then."""
 
-    def __init__(self, console: Console, first: str = "asking CloudWatch") -> None:
-        super().__init__(console, first, *SPINNER, total=None)
+    def __init__(self, console: Console) -> None:
+        super().__init__(console, "asking CloudWatch", *SPINNER, total=None)
         self._last: tuple[str, float] | None = None
 
     def count(self, what: str, left_s: float) -> None:

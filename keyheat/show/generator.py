@@ -99,10 +99,6 @@ def _sentences(run: ReportRun, step_s: int) -> Iterator[str]:
         kept = f"; {measured(health.held_back_per_s)} held back by the client's own rate until the load ended"
         target = rate(health.asked_per_s, health.target_unit)
         yield f"{titled(DEMAND)} {target}, sent {sent}{kept if health.held_back_per_s else ''}."
-    if health.cpu_percent_max is not None:
-        yield f"Its busiest process used {measured(health.cpu_percent_max)} % of a core at most."
-    if health.loop_lag_ms_max is not None:
-        yield f"Its loop was late by {milliseconds(health.loop_lag_ms_max)} at most."
     if health.late_ms_p99 is not None:
         yield f"Requests left {milliseconds(health.late_ms_p99)} late ({P99})."
     if "arrivals.late" in counted:

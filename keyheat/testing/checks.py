@@ -14,14 +14,12 @@ from keyheat.numbers import UNITS, measured, percent
 from keyheat.scenario.variants import with_shards
 from keyheat.simulator.flow import Flow
 from keyheat.simulator.search import outcome_of
-from keyheat.simulator.simulate import ClientRecord, Simulation
+from keyheat.simulator.simulate import Simulation
 from keyheat.simulator.traffic import Change, spread_traffic
 from keyheat.simulator.whatif import smallest_shards
 from keyheat.testing.failure import diagnosed, failed
-from keyheat.testing.subject import CheckedLoad, CheckOptions, Source, asked_of
+from keyheat.testing.subject import CheckOptions, Source, asked_of
 from keyheat.words import Constraint, Direction, DirectionName, label_of, whose
-
-HEADROOM_TRIES = 6
 
 
 def assert_no_hot_partition(source: Source | None = None, /, **options: Unpack[CheckOptions]) -> None:
@@ -135,8 +133,7 @@ def assert_headroom(
     simulation = sent.simulated(_times(times))
     if not _over(simulation, at_most):
         return
-    most = _most_headroom(sent, times, at_most)
-    because = f"At {measured(times)} times the demand requests are throttled; {most}."
+    because = f"At {measured(times)} times the demand requests are throttled."
     loaded = replace(sent, named=f"{measured(times)} times {sent.named}")
     raise failed(f"headroom for {measured(times)} times the demand", loaded, simulation, because=because)
 
@@ -163,20 +160,3 @@ def _times(factor: float) -> Change:
         return replace(flow, requests=flow.requests * factor)
 
     return change
-
-
-def _most_headroom(sent: CheckedLoad, times: float, at_most: float) -> str:
-    """How much of the demand is not throttled, halved down to a sixty-fourth of the asked factor."""
-
-    def is_over(client: ClientRecord) -> bool:
-        """One throttle is too many where none is allowed, whatever comes after it."""
-        return not at_most and any(client.throttled.values())
-
-    low, high = 0.0, times
-    for _ in range(HEADROOM_TRIES):
-        middle = (low + high) / 2
-        if _over(sent.simulated(_times(middle), counts_only=True, until=is_over), at_most):
-            high = middle
-        else:
-            low = middle
-    return f"up to {measured(low)} times they are not" if low else "neither are they let in at far less"

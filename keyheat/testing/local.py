@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypedDict, Unpack
+from typing import Any, Final, Self, TypedDict, Unpack
 from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
@@ -113,26 +113,6 @@ TIMEOUT_S: Final = 60.0
 JSON: Final = {"Content-Type": "application/json"}
 
 
-class FaultFields(TypedDict, total=False):
-    """One rule, in the words of a file of rules: docs/local-table.md explains each."""
-
-    name: str
-    operations: Sequence[str]
-    table: str
-    key: str | int
-    key_prefix: str | int
-    index: str
-    share: float
-    from_s: float
-    to_s: float
-    times: int
-    throttle: str
-    conflict: Literal[True]
-    error: Literal[500, 503]
-    cut: Literal["before", "after", "middle"]
-    delay_ms: float
-
-
 def call_endpoint(
     url: str, method: str = "GET", content: bytes | object = None, headers: Mapping[str, str] = JSON
 ) -> bytes:
@@ -229,10 +209,11 @@ class LocalDynamoDB:
         """The tables that there are: by their names, those of other Regions by their ARNs."""
         return tuple(self._page("tables"))
 
-    def faults(self, *rules: FaultFields, seed: int = 1, **rule: Unpack[FaultFields]) -> LocalFaults:
+    def faults(self, *rules: Mapping[str, Any], seed: int = 1, **rule: Any) -> LocalFaults:
         """Have requests meet faults from now on: by one rule in keywords, or by several.
 
-        They end with the `with` block, or with the test. Raises `ValueError` with everything that is wrong.
+        Rules have the fields of a file of rules, which docs/local-table.md explains. They end with the `with`
+        block, or with the test. Raises `ValueError` with everything that is wrong.
         """
         return LocalFaults(self._url_of("faults")).set([*rules, rule] if rule else rules, seed)
 

@@ -13,7 +13,7 @@ from keyheat.scenario.scenario import FORMAT, Scenario, load_scenario, scenario_
 from keyheat.scenario.variants import overridden
 from keyheat.simulator.flow import Traffic
 from keyheat.simulator.search import STEADY
-from keyheat.simulator.simulate import ClientRecord, Simulation, simulate
+from keyheat.simulator.simulate import Simulation, simulate
 from keyheat.simulator.traffic import Altered, Change, spread_traffic
 
 PLAIN_PUTS: Final = "hotkey"
@@ -43,17 +43,8 @@ class CheckedLoad:
         note = "checked with nothing saved up: the table serves what it could serve for ever"
         return () if self.burst else (note,)
 
-    def simulated(
-        self,
-        change: Change | None = None,
-        *,
-        counts_only: bool = False,
-        until: Callable[[ClientRecord], bool] | None = None,
-    ) -> Simulation:
-        """What becomes of it, or of the same with every request changed on its way.
-
-        `counts_only`, `until`: as `simulate` has them, where no more is to be said of it.
-        """
+    def simulated(self, change: Change | None = None) -> Simulation:
+        """What becomes of it, or of the same with every request changed on its way."""
         traffic = self.traffic()
         return simulate(
             self.scenario,
@@ -61,8 +52,6 @@ class CheckedLoad:
             traffic=traffic if change is None else Altered(traffic, change),
             folder=self.folder,
             behaviour=DEFAULT if self.burst else STEADY,
-            counts_only=counts_only,
-            until=until,
         )
 
 

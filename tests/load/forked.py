@@ -29,7 +29,7 @@ class Load:
 
     args: Sequence[str]
     stdout: IO[str]
-    stderr: IO[str] | None
+    stderr: IO[str]
     status: IO[bytes]
     pid: int
     returncode: int | None = None
@@ -54,11 +54,10 @@ class Load:
         if self.status.closed:
             return "", ""
         with ThreadPoolExecutor(2) as pool:
-            out, err = pool.map(lambda pipe: pipe.read() if pipe else "", (self.stdout, self.stderr))
+            out, err = pool.map(lambda pipe: pipe.read(), (self.stdout, self.stderr))
         self.wait(timeout)
         for pipe in (self.stdout, self.stderr, self.status):
-            if pipe:
-                pipe.close()
+            pipe.close()
         return out, err
 
     def __enter__(self) -> Self:
@@ -101,14 +100,11 @@ class LocustServer:
 
     def start(
         self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], *, module: str = "locust",
-        new_session: bool = False, file_bytes: int | None = None, stderr: IO[str] | None = None,
+        new_session: bool = False, file_bytes: int | None = None,
     ) -> Load:  # fmt: skip
-        """Start `python -m MODULE ARGUMENTS` in a folder, or a file of Python.
-
-        `file_bytes` bounds each file that it writes; `stderr` is a file for it in place of a pipe.
-        """
+        """Start `python -m MODULE ARGUMENTS` in a folder; `file_bytes` bounds each file that it writes."""
         out, err, status = (os.pipe() for _ in range(3))
-        theirs = [out[1], stderr.fileno() if stderr else err[1], status[1]]
+        theirs = [out[1], err[1], status[1]]
         order = {
             "module": module, "arguments": list(arguments), "folder": str(folder), "env": dict(env),
             "new_session": new_session, "file_bytes": file_bytes,
@@ -122,21 +118,17 @@ class LocustServer:
         for pipe in (out, err, status):
             os.close(pipe[1])
         told, said = os.fdopen(status[0], "rb", buffering=0), os.fdopen(err[0])
-        load = Load(arguments, os.fdopen(out[0], errors="replace"), said, told, pid=int(told.readline()))
-        if stderr:
-            said.close()
-            load.stderr = None
-        return load
+        return Load(arguments, os.fdopen(out[0], errors="replace"), said, told, pid=int(told.readline()))
 
     def launch(
-        self, command: Sequence[str], *, stderr: IO[str], env: Mapping[str, str], **streams: Any
-    ) -> "Load | subprocess.Popen[str]":
+        self, command: Sequence[str], *, env: Mapping[str, str], **streams: Any
+    ) -> "Load | subprocess.Popen[bytes]":
         """Start what `keyheat run` starts as it does by `subprocess.Popen`."""
         _python, option, module, *arguments = command
         if option != "-m":
-            return subprocess.Popen(command, stderr=stderr, env=env, **streams)
+            return subprocess.Popen(command, env=env, **streams)
         sys.audit("subprocess.Popen", module, arguments, None, env)
-        return self.start(arguments, Path.cwd(), env, module=module, stderr=stderr)
+        return self.start(arguments, Path.cwd(), env, module=module)
 
     def stop(self) -> None:
         """End the server; loads go on."""

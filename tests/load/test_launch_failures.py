@@ -68,6 +68,8 @@ sys.stderr.buffer.write(b"caf\\xe9 on stderr\\n")
 print("keyheat: waiting for something", file=sys.stderr, flush=True)
 while not pathlib.Path(sys.argv[1]).exists():
     time.sleep(0.01)
+print('{"phase": "lo', end="", flush=True)
+print("and no more", end="", file=sys.stderr, flush=True)
 sys.exit(5)
 """
     seen: list[LaunchProgress] = []
@@ -81,7 +83,7 @@ sys.exit(5)
     assert (ended.code, ended.run_id, {one.phase for one in seen}) == (5, None, {"preparing"})
     lines = [line for one in seen for line in one.lines]
     assert sorted(lines) == ["hello", "keyheat: waiting for something"]
-    assert ended.output == "caf\ufffd on stderr\n", "the rest is read at the end, and nothing is said twice"
+    assert ended.output == "caf\ufffd on stderr\nand no more\n", "the rest; nothing is said twice"
 
 
 @pytest.mark.opens

@@ -101,7 +101,7 @@ def test_bars_show_what_others_wrote_as_text() -> None:
             bar._bar.refresh()
         with working(EVIL, console) as moving:
             moving._bar.refresh()
-        with Countdown(console, EVIL) as countdown:
+        with Countdown(console) as countdown:
             countdown.count(EVIL, 3.0)
         with Bar(console, EVIL):
             pass

@@ -278,3 +278,10 @@ def test_each_value_is_found_on_its_line(place: str, line: int) -> None:
 def test_what_is_nowhere_in_the_file_has_no_line() -> None:
     errors = ["missing @ $.thresholds", "a scenario is an object @ $", "no place at all"]
     assert located(errors, FILE) == errors
+
+
+def test_what_json_calls_null_is_called_so() -> None:
+    """A file of TOML has none."""
+    with pytest.raises(ScenarioError) as wrong:
+        scenario_from_dict(a_raw_scenario(table=keyed([None, "b"])), "x.json")
+    assert "got null @ $.table.indexes[0].partition_key" in wrong.value.errors[0]

@@ -1,6 +1,5 @@
 """Checks that hold are silent; those that do not say the verdict, the key, what to do, and how sure."""
 
-import re
 import sys
 from collections.abc import Callable
 from math import inf, nan
@@ -96,14 +95,10 @@ def test_units_of_an_operation_count_those_of_its_indexes() -> None:
     assert text.startswith("No read was accepted, so what one costs is not known.")
 
 
-def test_headroom_says_how_much_there_is() -> None:
+def test_headroom_is_what_does_not_throttle() -> None:
     keyheat.assert_headroom(SHARDED, times=1.3, set=SHORT)
     text = said(lambda: keyheat.assert_headroom(SHARDED, times=3, set=SHORT))
-    found = re.match(
-        r"At 3 times the demand requests are throttled; up to ([\d.]+) times they are not.", text
-    )
-    assert found is not None, text
-    keyheat.assert_headroom(SHARDED, times=float(found[1]) - 0.01, set=SHORT)
+    assert text.startswith("At 3 times the demand requests are throttled.")
 
 
 def test_a_scenario_can_be_written_in_python() -> None:

@@ -103,9 +103,6 @@ def verdict_on(
         fell_behind=bool(late) and not other,
         checks=(*faults, *judge.facts()),
         missing=tuple(health.missing),
-        cpu_percent_max=health.cpu_percent_max,
-        cpu_starved_share=judge.starved_share,
-        loop_lag_ms_max=health.lag.max_us / 1000,
         asked_per_s=judge.asked_per_s,
         achieved_per_s=judge.achieved_per_s,
         held_back_per_s=judge.held_back_per_s,
@@ -121,7 +118,7 @@ class _Judge:
         each_s = 1 / duration_s if duration_s else 0.0
         self.asked_per_s, self.achieved_per_s = health.demand * each_s, health.sent * each_s
         self.held_back_per_s = max(0.0, health.offered - health.sent) * each_s if health.held_s else 0.0
-        self.starved_share = health.starved_s / health.watched_s if health.watched_s else None
+        self._starved_share = health.starved_s / health.watched_s if health.watched_s else None
         self._unanswered_share = health.unanswered / attempts if attempts else 0.0
         self._waited_share = health.unanswered_s * each_s / users
         self._lag_p99_ms = health.lag.percentile_us(99) / 1000
@@ -133,8 +130,8 @@ class _Judge:
         self._lacked_cpu = ""
         if health.cpu_percent_max > CPU_PERCENT:
             self._lacked_cpu = f"a process was at {health.cpu_percent_max:.0f} % of a core"
-        elif (self.starved_share or 0.0) > STARVED_SHARE:
-            self._lacked_cpu = f"its {CPU_WAIT} was {self.starved_share:.0%} of the time"
+        elif (self._starved_share or 0.0) > STARVED_SHARE:
+            self._lacked_cpu = f"its {CPU_WAIT} was {self._starved_share:.0%} of the time"
         self._late = self._behind and (load.open_loop or bool(self._lacked_cpu))
 
     def _chance(self, processes: int) -> float:
@@ -165,8 +162,8 @@ class _Judge:
                 why = f": users waited for {f'their client, {NO_LIMIT}' if self._held_back else 'answers'}"
             yield self._sent() + why
         yield f"busiest process at {self._health.cpu_percent_max:.0f} % of a core"
-        if self.starved_share is not None:
-            yield f"{CPU_WAIT} {self.starved_share:.0%} of the time"
+        if self._starved_share is not None:
+            yield f"{CPU_WAIT} {self._starved_share:.0%} of the time"
         yield f"event loop {self._lag_p99_ms:.0f} ms late ({P99})"
 
     def _sent(self) -> str:

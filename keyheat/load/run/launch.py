@@ -14,17 +14,17 @@ Windows has neither SIGUSR1 nor SIGHUP: the nearest that it has stands in for ea
 import json
 import os
 import select
+import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Lock
 from types import FrameType
-from typing import IO, Any, Final, Self, TextIO
+from typing import Any, Final, Self, TextIO
 
 import orjson
 
@@ -78,71 +78,73 @@ def launch_together(loads: Sequence[tuple[list[str], Watch]]) -> list[Launched]:
 
 
 def _launched(command_line: list[str], watch: Watch, passing: "_Passing") -> Launched:
-    run_id = None
+    run_id, newest, beside = None, LaunchProgress(phase="starting"), list[str]()
     environment = {**os.environ, "PYTHONIOENCODING": ENCODING, PARENT: str(os.getpid())}
-    # A file, since a process that outlives the child would hold a pipe open.
-    with tempfile.TemporaryFile("w+", encoding=ENCODING, errors="replace") as beside:
-        with (
-            subprocess.Popen(
-                command_line, stdout=subprocess.PIPE, stderr=beside, env=environment, encoding=ENCODING,
-                errors="replace",
-            ) as child,
-            _Shown(watch, beside.fileno()) as shown,
-        ):  # fmt: skip
-            assert child.stdout is not None
-            passing.to(child)
-            for progress in _read(child.stdout):
-                run_id = run_id or progress.run_id
-                shown.show(progress)
-        beside.seek(0)
-        output, code = "".join(line for line in beside if not line.startswith(AT_ONCE)), child.returncode
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command_line, stdout=pipe, stderr=pipe, env=environment) as child:
+        passing.to(child)
+        for on_stdout, line in _lines_of(child):
+            if on_stdout:
+                newest = _progress_in(line, newest.phase)
+                run_id = run_id or newest.run_id
+            elif line.startswith(AT_ONCE):
+                newest = replace(newest, lines=[line])
+            else:
+                beside.append(f"{line}\n")
+                continue
+            try:
+                watch(newest)
+            except OSError:  # its terminal is closed; the child is waited for all the same
+                release_output()
+    output, code = "".join(beside), child.returncode
     if code < 0:
-        output = f"{output}keyheat: the load was ended by signal {-code}; what was written is kept"
+        output += f"keyheat: the load was ended by signal {-code}; what was written is kept"
     return Launched(INTERRUPTED if code < 0 or passing.came else code, output, run_id)
 
 
-class _Shown:
-    """Shows progress as long as the terminal is open; the child is waited for in any case.
+def _lines_of(child: "subprocess.Popen[bytes]") -> Iterator[tuple[bool, str]]:
+    """What a child writes until it ends, a line at a time, with whether that is on stdout.
 
-    What the child waits for is shown at once; what else it writes to `beside` is read when it has ended.
+    A process that outlives it may hold its pipes open, and is not waited for. A line of stdout in the middle
+    of which it was killed is left out.
     """
+    assert child.stdout is not None
+    assert child.stderr is not None
+    rests: dict[Any, bytes] = {child.stdout: b"", child.stderr: b""}
+    with selectors.DefaultSelector() as selector:
+        for pipe in rests:
+            selector.register(pipe, selectors.EVENT_READ)
+        ready, ended = list[Any](), False
+        while ready or not ended:
+            ended = child.poll() is not None
+            ready = selector.select(0 if ended else LOOK_S)
+            for key, _events in ready:
+                pipe, piece = key.fileobj, os.read(key.fd, PIECE_BYTES)
+                if not piece:
+                    selector.unregister(pipe)
+                *lines, rests[pipe] = (rests[pipe] + piece).split(b"\n")
+                for line in lines:
+                    yield pipe is child.stdout, line.decode(ENCODING, "replace")
+    if rest := rests[child.stderr]:
+        yield False, rest.decode(ENCODING, "replace")
 
-    def __init__(self, watch: Watch, beside: int) -> None:
-        self._watch, self._beside = watch, beside
-        self._newest = LaunchProgress(phase="starting")
-        self._lock, self._over = Lock(), Event()
-        self._looking = Thread(target=self._show_waits)
 
-    def __enter__(self) -> Self:
-        self._looking.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._over.set()
-        self._looking.join()
-
-    def show(self, progress: LaunchProgress) -> None:
-        with self._lock:
-            self._newest = progress
-            try:
-                self._watch(progress)
-            except OSError:
-                release_output()
-
-    def _show_waits(self) -> None:
-        offset = 0
-        while not self._over.wait(LOOK_S):
-            whole, newline, _begun = os.pread(self._beside, PIECE_BYTES, offset).rpartition(b"\n")
-            offset += len(whole) + len(newline)
-            lines = whole.decode(ENCODING, "replace").splitlines()
-            if waits := [line for line in lines if line.startswith(AT_ONCE)]:
-                self.show(replace(self._newest, lines=waits))
+def _progress_in(line: str, phase: str) -> LaunchProgress:
+    """The progress that a line of stdout tells, in the `phase` before it; another line was printed."""
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):  # the load test itself has printed it
+        return LaunchProgress(phase=phase, lines=[line])
+    state = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}
+    return LaunchProgress(**{"phase": phase, **state})
 
 
 class _Passing:
     def __init__(self) -> None:
         self.came: list[signal.Signals] = []
-        self._children: list[subprocess.Popen[str]] = []
+        self._children: list[subprocess.Popen[bytes]] = []
         self._before: dict[signal.Signals, Any] = {}
         self._lock = Lock()  # children come from threads, signals to the main one: each child gets each once
 
@@ -156,7 +158,7 @@ class _Passing:
         for number, before in self._before.items():
             signal.signal(number, before)
 
-    def to(self, child: "subprocess.Popen[str]") -> None:
+    def to(self, child: "subprocess.Popen[bytes]") -> None:
         with self._lock:
             self._children.append(child)
             for number in self.came:
@@ -171,26 +173,9 @@ class _Passing:
                 _pass_on(self.came[-1], child)
 
 
-def _pass_on(number: signal.Signals, child: "subprocess.Popen[str]") -> None:
+def _pass_on(number: signal.Signals, child: "subprocess.Popen[bytes]") -> None:
     # Ctrl-C in a terminal reaches the child by itself, which is in our process group.
     child.send_signal(PASSED_ON if number == signal.SIGINT else number)
-
-
-def _read(lines: IO[str]) -> Iterator[LaunchProgress]:
-    phase = "starting"
-    for line in lines:
-        if not line.endswith("\n"):
-            return  # it was killed in the middle of a word
-        try:
-            fields = json.loads(line)
-        except ValueError:
-            fields = None
-        if not isinstance(fields, dict):  # the load test itself has printed it
-            yield LaunchProgress(phase=phase, lines=[line.rstrip("\n")])
-            continue
-        phase = fields.get("phase", phase)
-        state = {name: fields[name] for name in LaunchProgress.__dataclass_fields__ if name in fields}
-        yield LaunchProgress(**{**state, "phase": phase})
 
 
 PASSED_ON: Final[signal.Signals] = getattr(signal, "SIGUSR1", signal.SIGINT)

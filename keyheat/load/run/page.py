@@ -45,7 +45,6 @@ class Live:
         self._stopped_s: float | None = None
         self._folder: Path | None = None
         self._looking: gevent.Greenlet | None = None
-        self._metrics: tuple[Metric, ...] = ()
         self._refusal: Sentence | None = None
         nothing = Sentence("No run yet. Start one on Locust's page.", "idle")
         self._content: dict[str, Any] = {"state": "none", "sentence": nothing._asdict()}
@@ -54,7 +53,6 @@ class Live:
         unit = run.plan.scenario.load.target_unit
         view = LiveView(run.record, run.folder.manifest, run.started_s, run.duration_s, unit)
         self._shown, self._stopped_s, self._refusal, self._folder = (run, view), None, None, run.path
-        run.at_end = self.end
         self._look()
         self._looking = gevent.spawn(self._follow)
 
@@ -68,20 +66,19 @@ class Live:
             self._stopped_s = self._stopped_s or self._shown[0].clock()
 
     def end(self) -> None:
-        """The run is over, and its record about to go: keep how it looked."""
+        """The run is over: look at it once more."""
         if self._looking is not None:
             self._looking.kill(block=False)
         self.stop()
         self._look()
-        self._metrics = self.metrics()
-        self._shown = self._looking = self._refusal = None
+        self._looking = self._refusal = None
 
     def content(self) -> dict[str, Any]:
         more = {} if self._refusal is None else {"sentence": self._refusal._asdict()}
         return {**self._content, **more, "report": self.report is not None}
 
     def metrics(self) -> tuple[Metric, ...]:
-        return self._metrics if self._shown is None else load_metrics(self._shown[1], self._content)
+        return load_metrics(self._shown[1], self._content) if self._shown else ()
 
     @property
     def report(self) -> Path | None:

@@ -26,7 +26,7 @@ from keyheat.load.options import InputError, TableError
 from keyheat.load.run.consent import Undertaking, consent, is_interactive
 from keyheat.load.run.launch import tell
 from keyheat.load.run.plan import LoadPlan
-from keyheat.load.tables.existing import adapted, check_tables, marked_if_foreign
+from keyheat.load.tables.existing import adapted, check_tables
 from keyheat.load.tables.ownership import look_at_tables
 from keyheat.load.transport.boto import endpoint_at, make_client
 from keyheat.load.transport.target import Target
@@ -58,13 +58,10 @@ def preflight(plan: LoadPlan, users: Sequence[Any] = ()) -> LoadPlan:
     name = existing or plan.scenario.table.name
     service_ahead_s(target, name, time)
     there = look_at_tables(target, [name, *(spec.name for spec in plan.scenario.companions)])
-    if existing is not None:
-        plan = adapted(plan, users, there[name])
-    specs = (plan.scenario.table, *plan.scenario.companions)
+    specs = (plan.scenario.table.model_copy(update={"name": name}), *plan.scenario.companions)
     tables = [(spec, there[spec.name]) for spec in specs]
     check_tables(tables, plan.guards, datetime.now(UTC), local=target.local)
-    plan = replace(plan, endpoint=endpoint_at(target))
-    return marked_if_foreign(plan, users, there)
+    return replace(adapted(plan, users, there), endpoint=endpoint_at(target))
 
 
 def consented(plan: LoadPlan, stdin: TextIO | None = None) -> LoadPlan:

@@ -34,12 +34,10 @@ BOUNDS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
 COUNTED: Final = {
     "arrivals_late_total": pacer.LATE, "arrivals_dropped_total": pacer.DROPPED,
     "retries_total": retries.ATTEMPTS, "requests_given_up_total": retries.GIVEN_UP,
-    "backoff_seconds_total": retries.BACKOFF_S, "held_back_seconds_total": retries.HELD_S,
 }  # fmt: skip
 """Metric -> what a record calls it among what is counted by name."""
 SAYS: Final = {
     "info": "always 1; the labels say which run it is",
-    "loading": "1 while requests are sent, 0 once the load has stopped",
     "attempts_total": "attempts, by what came of them",
     "throttles_total": "throttled attempts, by DynamoDB's reason",
     "failures_total": "attempts that failed for another reason, by its name",
@@ -57,13 +55,10 @@ SAYS: Final = {
     "arrivals_dropped_total": "open loop: arrivals given up for being a second late",
     "retries_total": "attempts after the first of a request",
     "requests_given_up_total": "requests given up after their last attempt",
-    "backoff_seconds_total": "time that users waited before another attempt",
-    "held_back_seconds_total": "time for which an adaptive client held requests back",
     "cpu_ratio": "share of a core that a process of the generator uses",
     "generator_limited": "1 where the generator, not the table, is the limit",
     "workers_missing": "workers that were lost",
     "hot_key_asked_units": "capacity units that one of the hottest keys asked for",
-    "hot_key_consumed_units": "capacity units that one of the hottest keys got",
     "hot_key_throttles": "throttled attempts on one of the hottest keys",
 }
 """Every metric, in the order in which they are written; the end of its name says of which kind it is."""
@@ -101,7 +96,6 @@ def _run(view: LiveView, seen: Mapping[str, Any]) -> Points:
         "run": run["run_id"], "scenario": run["scenario"]["name"], "table": run["table"]["name"],
         "target": run["target"], "version": own_version(),
     }, 1.0  # fmt: skip
-    yield "loading", {}, float(seen["state"] == "loading")
     for resource, limit, limit_is in view.limits():
         if limit is not None:
             labels = {**_resource(resource.index, resource.direction), "limit": limit_is or ""}
@@ -159,7 +153,7 @@ def _keys(seen: Mapping[str, Any]) -> Points:
     rows = (*seen["by_units"], *seen["by_throttles"])
     for row in {(row["key"], row["index"], row["direction"]): row for row in rows}.values():
         labels = {"key": row["key"], **_resource(row["index"], row["direction"])}
-        for name in ("asked_units", "consumed_units", "throttles"):
+        for name in ("asked_units", "throttles"):
             yield f"hot_key_{name}", labels, float(row[name])
 
 

@@ -67,7 +67,6 @@ class LoadRun:
     target: Target = field(init=False)
     sender: Load | Gatherer = field(init=False)  # this process sends itself, or its workers do
     watch: LoadWatch = field(init=False)
-    at_end: Callable[[], None] = lambda: None  # the last look at the record
     state: Literal["beginning", "undoing", "loading", "ending"] = "beginning"
     _struck: Counter[str] = field(default_factory=Counter)  # by rules of faults, before it loaded
     _greenlets: list[gevent.Greenlet] = field(default_factory=list)
@@ -247,7 +246,7 @@ class LoadRun:
             ended_s = min(self.clock(), max(stopped_s, self.record.seconds.last() + 1))
             stop = self.watch.outcome(ended_s)
             elapsed_s = ended_s - self.started_s
-            self.spending.note(self.run_id, self.record.consumed, elapsed_s, stop)
+            self.spending.note(self.record.consumed, elapsed_s, stop)
             if stop is not None:
                 self.progress.say(stop.words)
                 self.folder.manifest["stopped_by"] = stop.to_json()
@@ -259,8 +258,6 @@ class LoadRun:
             code = WRONG_USE if isinstance(problem, CannotWrite) else INVALID
         finally:
             self.leave()
-            self.at_end()
-            self.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
         return INTERRUPTED if interrupted else code
 
     def _follow_up(self) -> int:

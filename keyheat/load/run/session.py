@@ -243,6 +243,7 @@ class LocustSession:
         try:
             self._environment.process_exit_code = run.end(interrupted=self._interrupted, problems=problems)
         finally:
+            self._live.end()
             self._run = None
 
     def _wait(self, ending: Greenlet | None) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, NamedTuple, get_args
 
 from keyheat.load.record.record import Record, heat_of
-from keyheat.load.record.rows import ACCEPTED, ATTEMPTS, ERRORS, THROTTLED, Totals, consumed_in, of_requests
+from keyheat.load.record.rows import ATTEMPTS, Totals, consumed_in, of_requests
 from keyheat.load.record.sketch import SETTLED_S, Count
 from keyheat.model.resources import parse_reason
 from keyheat.numbers import percent, some
@@ -29,7 +29,6 @@ TOP_KEYS = 10
 KNOWN_LIMITS = frozenset(get_args(KnownConstraint))
 WINDOWS_AGO_S = 15  # a window of keys lasts five seconds, and workers send it some seconds later
 ALL, MOSTLY = 0.995, 0.5
-OUTCOMES = {"attempts": ATTEMPTS, "accepted": ACCEPTED, "throttled": THROTTLED, "errors": ERRORS}
 
 
 class Sentence(NamedTuple):
@@ -104,17 +103,17 @@ class LiveView:
         end: int,
     ) -> dict[str, Any]:
         self.read_on()
-        run, record, totals = self.manifest, self.record, self.totals()
+        run, totals = self.manifest, self.totals()
         window = range(end - RECENT_S, end)
-        recent = record.seconds.totals(window)
-        counts = of_requests(recent)
-        now = {name: counts[what] / RECENT_S for name, what in OUTCOMES.items()}
+        recent = self.record.seconds.totals(window)
         throttles = sum((self.recently.get(second, Counter()) for second in window), Counter[Refuser]())
         capacity = self._capacity(consumed_in(recent), consumed_in(totals))
         total = Counter[Refuser]()
         for (_operation, refuser), number in self.throttles.items():
             total[refuser] += number
-        sentence = self._sentence(throttles, total, capacity, state, end, idle=not any(now.values()))
+        sentence = self._sentence(
+            throttles, total, capacity, state, end, idle=not of_requests(recent)[ATTEMPTS]
+        )
         return {
             "state": state,
             "run": {
@@ -126,11 +125,6 @@ class LiveView:
                 "elapsed_s": max(0.0, end - self.started_s),
             },
             "sentence": with_fault(sentence, verdict)._asdict(),
-            "now": now,
-            "errors": {
-                "total": int(of_requests(totals)[ERRORS]),
-                "by_kind": dict(record.errors_by_kind.most_common(5)),
-            },
             "capacity": capacity,
             "throttles": {
                 "total": total.total(),

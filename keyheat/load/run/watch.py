@@ -84,21 +84,20 @@ class Spending:
     """What the runs of one process have used up of the budget that they share. `note` is its only mutator."""
 
     caps: Caps  # on all of them together
-    _of: dict[str, Spent] = field(default_factory=dict)
+    _spent: Spent | None = None  # None: no run has ended yet
     _ended_by: Stop | None = None  # the cap that ended a run: what is left of it is too little to go on
 
-    def note(
-        self, run_id: str, consumed: ConsumedUnits, elapsed_s: float, stopped: Stop | None = None
-    ) -> None:
-        """What a run has used up by now; what was known of it before is replaced."""
-        self._of[run_id] = self.caps.used(consumed, elapsed_s)
+    def note(self, consumed: ConsumedUnits, elapsed_s: float, stopped: Stop | None = None) -> None:
+        """Add what a run that has ended used up."""
+        used = self.caps.used(consumed, elapsed_s)
+        self._spent = Spent(*map(sum, zip(self._spent or Spent(), used, strict=True)))
         if stopped is not None and stopped.rule in STOP_AMOUNTS:
             self._ended_by = stopped
 
     def left(self) -> Caps:
         rest = {
             name: cap - spent
-            for name, spent in self._all()._asdict().items()
+            for name, spent in (self._spent or Spent())._asdict().items()
             if (cap := getattr(self.caps, name)) is not None
         }
         return replace(self.caps, **rest)
@@ -108,20 +107,17 @@ class Spending:
         stop = self._ended_by or self.left().exceeded(ConsumedUnits(), 0.0)
         if stop is None:
             return None
-        if not self._of:
+        if self._spent is None:
             return (
                 f"nothing was started: the first hour of its tables costs {stop.seen:,.4g} dollars, and its "
                 f"budget is {stop.limit:,.4g}: {allow('dollars', stop.seen)}"
             )
         name = stop.rule.removeprefix("max_")
-        whole = replace(stop, limit=getattr(self.caps, name), seen=getattr(self._all(), name))
+        whole = replace(stop, limit=getattr(self.caps, name), seen=getattr(self._spent, name))
         return (
             f"nothing was started: the budget that all starts of one process share is spent, {whole.amount}: "
             f"start Locust again for a new one, --max-{name} says how large"
         )
-
-    def _all(self) -> Spent:
-        return Spent(*map(sum, zip(Spent(), *self._of.values(), strict=True)))
 
 
 ENOUGH_ATTEMPTS: Final = 100

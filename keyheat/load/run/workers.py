@@ -116,7 +116,6 @@ class Worker:
         if load is not None:
             gevent.killall(self._greenlets)
             self._send(load.end().cut(), last=True)
-            load.record.heat.clear()  # the sketches' library reports those alive at exit as leaked
 
     def _report(self, *, used_up: bool = False) -> None:
         if self._load is not None:

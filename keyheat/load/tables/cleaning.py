@@ -7,11 +7,10 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.ht
 """
 
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from time import monotonic, sleep
 from typing import Any
 
@@ -35,31 +34,6 @@ PART = 0.25  # of what a table has provisioned: the rest is for those whose tabl
 ON_DEMAND_UNITS_PER_S = 500.0
 
 
-@dataclass(slots=True, kw_only=True)
-class UnitPace:
-    """Keeps several threads together below a rate; None: no limit.
-
-    What a request consumes is known when it is answered, so it is the next ones that wait.
-    """
-
-    units_per_s: float | None
-    clock: Callable[[], float] = monotonic
-    sleep: Callable[[float], None] = sleep
-    _paid_s: float = 0.0  # when everything that was consumed so far is paid for
-    _lock: Lock = field(default_factory=Lock)
-
-    def wait(self) -> None:
-        left_s = self._paid_s - self.clock()
-        if left_s > 0:
-            self.sleep(left_s)
-
-    def pay(self, units: float) -> None:
-        if self.units_per_s is None:
-            return
-        with self._lock:
-            self._paid_s = max(self._paid_s, self.clock()) + units / self.units_per_s
-
-
 @dataclass(slots=True)
 class Cleaned:
     """How far the cleaning of one run is."""
@@ -69,17 +43,23 @@ class Cleaned:
     finished: bool = False  # the whole table was looked through
     looked_at: int = 0  # items
     deleted: int = 0
-    rewritten: int = 0  # by others before they could be deleted
     read_units: float = 0.0
     write_units: float = 0.0
 
 
 def clean_table(
-    client: Any, description: Mapping[str, Any], cleaned: Cleaned, pace: UnitPace
-) -> Generator[None, None, None]:
+    client: Any,
+    description: Mapping[str, Any],
+    cleaned: Cleaned,
+    units_per_s: float | None,
+    *,
+    clock: Callable[[], float] = monotonic,
+    sleep: Callable[[float], None] = sleep,
+) -> Iterator[None]:
     """Delete the items of one run from a table, and say in `cleaned` how far that is; yields after each page.
 
-    `description` is DescribeTable's answer. Raises `DamagedAnswer`, and the SDK's errors.
+    `description` is DescribeTable's answer, `units_per_s` the pace; None: as fast as it goes. Raises
+    `DamagedAnswer`, and the SDK's errors.
     """
     keys = {f"#k{number}": each["AttributeName"] for number, each in enumerate(description["KeySchema"])}
     of_run = {
@@ -88,43 +68,43 @@ def clean_table(
         "ExpressionAttributeValues": {":run": {"S": cleaned.run_id}},
         "ReturnConsumedCapacity": "TOTAL",
     }
-
-    def delete(key: dict[str, Any]) -> tuple[bool, float]:
-        """Return whether the item still was the run's, and what it cost."""
-        pace.wait()
-        try:
-            answer = client.delete_item(Key=key, ConditionExpression=MINE, **of_run)
-        except client.exceptions.ConditionalCheckFailedException:
-            done, units = False, FAILED_UNITS
-        else:
-            done, units = True, _units(answer)
-        pace.pay(units)
-        return done, units
-
     request = of_run | {
         "FilterExpression": MINE,
-        "Limit": page_items(description, pace.units_per_s),
+        "Limit": page_items(description, units_per_s),
         "ProjectionExpression": ", ".join(keys),
         "ExpressionAttributeNames": {"#run": RUN_ATTRIBUTE} | keys,
     }
-    pool = ThreadPoolExecutor(AT_ONCE)
-    try:
+    paid_s = 0.0  # when everything that was consumed so far is paid for
+
+    def pay(units: float) -> None:
+        """Wait: what a request consumes is known when it is answered, so it is the next one that is late."""
+        nonlocal paid_s
+        if units_per_s is not None:
+            paid_s = max(paid_s, clock()) + units / units_per_s
+            sleep(max(0.0, paid_s - clock()))
+
+    def delete(key: dict[str, Any]) -> tuple[bool, float]:
+        """Return whether the item still was the run's, and what it cost."""
+        try:
+            answer = client.delete_item(Key=key, ConditionExpression=MINE, **of_run)
+        except client.exceptions.ConditionalCheckFailedException:
+            return False, FAILED_UNITS
+        return True, _units(answer)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         while not cleaned.finished:
-            pace.wait()
             page = client.scan(**request)
-            units = _units(page)
-            pace.pay(units)
-            cleaned.read_units += units
+            cleaned.read_units += (units := _units(page))
+            pay(units)
             cleaned.looked_at += int(page.get("ScannedCount", 0))
-            for deleted, units in pool.map(delete, page["Items"]):
-                cleaned.deleted += deleted
-                cleaned.rewritten += not deleted
-                cleaned.write_units += units
+            for first in range(0, len(page["Items"]), AT_ONCE):
+                done = list(pool.map(delete, page["Items"][first : first + AT_ONCE]))
+                cleaned.deleted += sum(deleted for deleted, _units in done)
+                cleaned.write_units += (units := sum(units for _deleted, units in done))
+                pay(units)
             yield
             request["ExclusiveStartKey"] = page.get("LastEvaluatedKey")
             cleaned.finished = request["ExclusiveStartKey"] is None
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _units(answer: Mapping[str, Any]) -> float:

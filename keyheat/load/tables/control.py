@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from keyheat.answers import WORD_AFTER_S
 from keyheat.intake.scaling import SERVICE, auto_scaling_of
 from keyheat.load.options import TableError
 from keyheat.load.transport.boto import make_client
@@ -24,7 +25,7 @@ Connect = Callable[[Target], Any]
 Result = TypeVar("Result")
 ATTEMPTS = 4  # of each request: none of them does more when it is sent twice
 DENIED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
-WORD_AFTER_S, WORD_EVERY_S = 3.0, 5.0
+WORD_EVERY_S = 5.0
 LOOKS, LOOK_S = 5, 2.0
 
 

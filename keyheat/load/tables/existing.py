@@ -167,74 +167,58 @@ def on_table(scenario: Scenario, target: Target, name: str) -> tuple[Scenario, i
     """
     seen = look_at_tables(target, [name])[name]
     if seen is None:
-        raise TableError(_not_there(target, name))
+        raise TableError(f"there is no table {name} at {target.url} ({target.region})")
     try:
         return _in_place(scenario, seen), seen.foreign_bytes
     except ScenarioError as error:
         raise TableError(*(f"--table {name}: {words}" for words in error.errors)) from error
 
 
-def adapted(plan: LoadPlan, users: Sequence[Any], seen: Standing | None) -> LoadPlan:
-    """The plan for the table that `--table` names, as it was `seen`: companions and all else stay.
+def adapted(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, Standing | None]) -> LoadPlan:
+    """The plan for the tables as they are `there`, with that of `--table` in place of the scenario's own.
 
-    Raises `InputError`.
-    """
-    assert plan.target is not None, "a table that was seen is somewhere"
-    if seen is None:
-        raise InputError(_not_there(plan.target, str(plan.guards.table)))
-    scenario, there = plan.scenario, TableSpec.model_validate(table_of(seen.description))
-    errors = [*unloadable(seen.description), *not_spared(users, scenario)]
-    errors += lacking(users, scenario.table, there)
-    try:
-        scenario = _in_place(scenario, seen)
-    except ScenarioError as error:
-        errors += error.errors
-    else:
-        errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
-        errors += does_not_fit(scenario, plan.scenario_path.parent, run_id=ANY_RUN if seen.foreign else None)
-    if errors:
-        raise InputError(*(f"--table {plan.guards.table}: {words}" for words in dict.fromkeys(errors)))
-    return replace(
-        plan,
-        scenario=scenario,
-        marked=seen.foreign,
-        table_bytes=seen.foreign_bytes,
-        auto_scaling=auto_scaling_at(plan.target, scenario.table),
-    )
-
-
-def marked_if_foreign(plan: LoadPlan, users: Sequence[Any], there: Mapping[str, Standing | None]) -> LoadPlan:
-    """The plan, with marked items if the scenario's table (`there`) is not the run's own.
-
+    Items are marked where the table was not made by a run.
     Companions have no items of ours alone, so they are our own. Raises `InputError`.
     """
-    assert plan.target is not None, "its tables are somewhere"
-    if plan.target.local:
-        return plan
-    marked, table_bytes = plan.marked, plan.table_bytes
-    if plan.guards.table is None and (table := there[plan.scenario.table.name]) is not None:
-        marked, table_bytes = table.foreign, table.foreign_bytes
-    errors = [
+    assert plan.target is not None, "tables that are there are somewhere"
+    named, scenario, errors = plan.guards.table, plan.scenario, list[str]()
+    seen, folder = there[named or scenario.table.name], plan.scenario_path.parent
+    marked = seen is not None and seen.foreign and (named is not None or not plan.target.local)
+    run_id = ANY_RUN if marked else None
+    if named is not None:
+        assert seen is not None, "it was checked"
+        errors += [*unloadable(seen.description), *not_spared(users, scenario)]
+        errors += lacking(users, scenario.table, TableSpec.model_validate(table_of(seen.description)))
+        try:
+            scenario = _in_place(scenario, seen)
+        except ScenarioError as error:
+            errors += error.errors
+        else:
+            errors += (words for user in users if hasattr(user, "lacks") for words in user.lacks(scenario))
+            errors += does_not_fit(scenario, folder, run_id=run_id)
+    elif marked:
+        errors += [*not_spared(users, scenario), *does_not_fit(scenario, folder, run_id=run_id)]
+    errors += (
         f"the companion table {spec.name} was not created by a run of ours: its items cannot be told from "
         "others, so give it another name @ $.companions"
         for spec in plan.scenario.companions
-        if (beside := there[spec.name]) is not None and beside.foreign
-    ]
-    if marked and plan.guards.table is None:
-        errors += not_spared(users, plan.scenario)
-        errors += does_not_fit(plan.scenario, plan.scenario_path.parent, run_id=ANY_RUN)
+        if not plan.target.local and (beside := there[spec.name]) is not None and beside.foreign
+    )
     if errors:
-        raise InputError(*(f"{plan.scenario_shown}: {words}" for words in dict.fromkeys(errors)))
-    return replace(plan, marked=marked, table_bytes=table_bytes)
+        where = f"--table {named}" if named else plan.scenario_shown
+        raise InputError(*(f"{where}: {words}" for words in dict.fromkeys(errors)))
+    return replace(
+        plan,
+        scenario=scenario,
+        marked=marked,
+        table_bytes=seen.foreign_bytes if seen is not None and marked else 0,
+        auto_scaling=auto_scaling_at(plan.target, scenario.table) if named else None,
+    )
 
 
 def _in_place(scenario: Scenario, seen: Standing) -> Scenario:
     table = {"table": table_of(seen.description)}
     return scenario_from_dict(scenario.model_dump(mode="json") | table, "adapted")
-
-
-def _not_there(target: Target, name: str) -> str:
-    return f"there is no table {name} at {target.url} ({target.region})"
 
 
 def existing_fields(plan: LoadPlan) -> dict[str, Any]:

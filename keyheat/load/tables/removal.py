@@ -36,7 +36,7 @@ from keyheat.load.tables.ownership import (
 )
 from keyheat.model.limits import LIST_TAGS_PER_S
 from keyheat.plan.prices import Prices
-from keyheat.runs.table_facts import mode_of, table_facts
+from keyheat.runs.table_facts import table_facts
 from keyheat.words import Capacity
 
 DAY_H = 24
@@ -120,21 +120,8 @@ class Orphan:
     owner: str
     expires: datetime | None
     size_bytes: int
-    mode: str
     dollars_per_day: float
     kept: str | None
-
-
-@dataclass(slots=True, kw_only=True)
-class OrphanSearchResult:
-    """What a search came to: tables of ours, and what could not be read."""
-
-    orphans: list[Orphan] = field(default_factory=list)
-    problems: dict[str, list[str]] = field(default_factory=dict)  # names of tables by what kept us from them
-
-    @property
-    def removable(self) -> list[Orphan]:
-        return [orphan for orphan in self.orphans if orphan.kept is None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,25 +133,26 @@ class OrphanSearch:
     prices: Prices
     sleep: Callable[[float], None]
     pace_s: float = PACE_S
+    problems: dict[str, list[str]] = field(default_factory=dict)  # names of tables by what kept us from them
 
     def names(self) -> list[str]:
         """Name all tables of the Region, foreign ones included. Raises `ClientError` or `BotoCoreError`."""
         pages = self.client.get_paginator("list_tables").paginate()
         return [name for page in pages for name in page["TableNames"]]
 
-    def find(self, names: Iterable[str]) -> OrphanSearchResult:
-        """Look at each table; one that cannot be looked at is a problem, and does not end the search."""
-        result = OrphanSearchResult()
+    def find(self, names: Iterable[str]) -> list[Orphan]:
+        """The tables of ours; one that cannot be looked at is a problem, and does not end the search."""
+        orphans = []
         for number, name in enumerate(names):
             if number:
                 self.sleep(self.pace_s)
             try:
                 orphan = self.judge(name)
             except (ClientError, BotoCoreError) as error:
-                result.problems.setdefault(why_unread(error), []).append(name)
+                self.problems.setdefault(why_unread(error), []).append(name)
             else:
-                result.orphans += [] if orphan is None else [orphan]
-        return result
+                orphans += [] if orphan is None else [orphan]
+        return orphans
 
     def judge(self, name: str) -> Orphan | None:
         """The table as an orphan; None if it is not ours, or is gone. Raises as `names` does."""
@@ -185,7 +173,6 @@ class OrphanSearch:
             owner=tags.get(OWNER, "unknown"),
             expires=expires,
             size_bytes=description.get("TableSizeBytes", 0),
-            mode=mode_of(description),
             dollars_per_day=dollars_per_hour(description, self.prices) * DAY_H,
             kept=kept,
         )
@@ -212,14 +199,6 @@ class OrphanSearch:
             return again.kept
         except (ClientError, BotoCoreError) as error:
             return str(error)
-
-    def see_gone(self, orphan: Orphan, patience: TablePatience) -> str | None:
-        """Wait until a table that is being deleted is gone; returns what is the matter where it is not."""
-        try:
-            gone = until_gone(self.client, orphan.name, patience)
-        except (ClientError, BotoCoreError) as error:
-            return f"it is being deleted, and cannot be watched: {error}"
-        return None if gone else f"it is being deleted, and was not gone within {patience.limit_s:g} s"
 
 
 def provisioned_in(description: Mapping[str, Any]) -> list[Capacity]:

@@ -24,11 +24,10 @@ import orjson
 from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 from gevent import Greenlet, Timeout, getcurrent, kill
 
 from keyheat.answers import guarded, waiting_for
-from keyheat.load.transport.answer import BAD_HTTP, CREDENTIALS, TIMEOUT_S, Answer, damage, kind_of
+from keyheat.load.transport.answer import CREDENTIALS, TIMEOUT_S, Answer, damage, kind_of
 from keyheat.load.transport.target import Target, ca_bundle, credentials_for, sdk
 from keyheat.masking import mask_errors
 from keyheat.runs.partitions import partitions_table
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-RAW = "KeyheatRawBody"
 ANSWER_S: Final = 3.0
 
 
@@ -143,16 +141,27 @@ def make_client(
     return guarded(mask_errors(client), tells=tells, around=CALLS.waiting)
 
 
+class _Came(Exception):
+    """A whole response, as it came."""
+
+    def __init__(self, response: dict[str, Any]) -> None:
+        self.response = response
+
+
+def _come(response_dict: dict[str, Any], **_more: Any) -> None:
+    raise _Came(response_dict)
+
+
 class Boto3Transport:
-    """One shared boto3 client. Its answers are made of the raw body, so that nothing is lost on the way:
-    an older botocore drops the throttling reasons, a current one drops them under another spelling.
+    """One shared boto3 client. Its answers are made of what came, before botocore parses that.
+
+    An older botocore drops the throttling reasons, a current one drops them under another spelling, and each
+    fails on what is no answer.
     """
 
     def __init__(self, target: Target, *, connections: int, timeout_s: float = TIMEOUT_S) -> None:
         self._client = make_client(target, connections=connections, timeout_s=timeout_s, tells=False)
-        endpoint = self._client._endpoint
-        endpoint._response_parser_factory = _Parsers(endpoint._response_parser_factory)
-        self._client.meta.events.register("before-parse.dynamodb", _keep_raw_body)
+        self._client.meta.events.register("before-parse.dynamodb", _come)
         # It warns of each head that is cut off, with a traceback; that is a failure of the record.
         logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
@@ -161,53 +170,21 @@ class Boto3Transport:
         parameters, failure = orjson.loads(body), CREDENTIALS
         started = perf_counter()
         try:
-            return _answer_of(call(**parameters), started)
-        except ClientError as error:
-            return _answer_of(error.response, started)
+            call(**parameters)
+        except _Came as came:
+            service_s, response = perf_counter() - started, came.response
+            headers, content = response["headers"], response["body"]
+            if (wrong := damage(content, headers)) is not None:
+                return Answer(0, b"", service_s, failure=wrong)
+            return Answer(response["status_code"], content, service_s, headers.get("x-amz-retry-after"))
         except BotoCoreError as error:
             failure = kind_of(error)
-        except ResponseParserError:
-            failure = BAD_HTTP
-        except RuntimeError:  # what it refreshed had expired, too
+        except (ClientError, RuntimeError):  # of a service that gives credentials; or they have expired, too
             pass
         return Answer(0, b"", perf_counter() - started, failure=failure)
 
     def close(self) -> None:
         self._client.close()
-
-
-class _Parsers:
-    """botocore's parsers, none of which fails: the raw body is judged, so every attempt is counted."""
-
-    def __init__(self, parsers: Any) -> None:
-        self._parsers = parsers
-
-    def create_parser(self, protocol: str) -> "_Parsers":
-        return _Parsers(self._parsers.create_parser(protocol))
-
-    def parse(self, response: dict[str, Any], shape: Any) -> dict[str, Any]:
-        try:
-            parsed: dict[str, Any] = self._parsers.parse(response, shape)
-        except (ResponseParserError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            headers = response["headers"]
-            metadata = {"HTTPStatusCode": response["status_code"], "HTTPHeaders": headers}
-            return {"ResponseMetadata": metadata}
-        return parsed
-
-
-def _keep_raw_body(response_dict: Any, customized_response_dict: Any, **_more: Any) -> None:
-    customized_response_dict[RAW] = response_dict["body"]
-
-
-def _answer_of(response: dict[str, Any], started: float) -> Answer:
-    service_s = perf_counter() - started
-    if RAW not in response:  # the refusal of another service, which was asked for credentials
-        return Answer(0, b"", service_s, failure=CREDENTIALS)
-    metadata, body = response["ResponseMetadata"], response[RAW]
-    headers = metadata["HTTPHeaders"]
-    if (failure := damage(body, headers)) is not None:
-        return Answer(0, b"", service_s, failure=failure)
-    return Answer(metadata["HTTPStatusCode"], body, service_s, headers.get("x-amz-retry-after"))
 
 
 HEALTH_WITHIN_S: Final = 2.0

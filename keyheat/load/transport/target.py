@@ -92,12 +92,11 @@ class Target:
     port: int
     tls: bool
     region: str
-    loopback: bool = False  # found out once: what a name resolves to may change
+    local: bool = False
+    """On this machine: no credentials are needed, and no proxy stands between.
 
-    @property
-    def local(self) -> bool:
-        """Whether it is on this machine, where no credentials are needed, and no proxy stands between."""
-        return self.loopback
+    Found out once, since what a name resolves to may change.
+    """
 
     @property
     def aws(self) -> bool:

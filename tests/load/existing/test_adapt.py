@@ -13,7 +13,7 @@ from keyheat.load.options import Guards, InputError, TableRefused
 from keyheat.load.run.plan import LoadPlan, does_not_fit
 from keyheat.load.run.preflight import consented, preflight
 from keyheat.load.tables.control import creation
-from keyheat.load.tables.existing import adapted, existing_fields, marked_if_foreign
+from keyheat.load.tables.existing import adapted, existing_fields
 from keyheat.load.tables.ownership import look_at_tables
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import Target, target_at
@@ -77,15 +77,10 @@ def plan_of(target: Target | None, existing: str | None, **fields: Any) -> LoadP
     return a_plan(scenario_of(**fields), target=target, table=existing)
 
 
-def marked(plan: LoadPlan, users: list[Any]) -> LoadPlan:
-    assert plan.target is not None
-    names = [spec.name for spec in (plan.scenario.table, *plan.scenario.companions)]
-    return marked_if_foreign(plan, users, look_at_tables(plan.target, names))
-
-
 def adapt(plan: LoadPlan, *users: Any) -> LoadPlan:
-    name = str(plan.guards.table)
-    return adapted(plan, users, look_at_tables(plan.target, [name])[name] if plan.target else None)
+    assert plan.target is not None
+    names = [plan.guards.table or plan.scenario.table.name, *(spec.name for spec in plan.scenario.companions)]
+    return adapted(plan, users, look_at_tables(plan.target, names))
 
 
 def errors_of(plan: LoadPlan, *users: Any) -> list[str]:
@@ -109,8 +104,8 @@ def test_the_scenario_has_the_table_as_it_is(there: Target) -> None:
 def test_a_table_needs_a_place_where_it_is(there: Target) -> None:
     with pytest.raises(InputError, match="--target aws or --target URL"):
         preflight(plan_of(None, "theirs"))
-    (no_table,) = errors_of(plan_of(there, "nobodys"))
-    assert "there is no table nobodys" in no_table
+    with pytest.raises(InputError, match="table nobodys is not there"):
+        preflight(plan_of(there, "nobodys"))
 
 
 def test_everything_that_is_in_the_way_is_said_at_once(there: Target) -> None:
@@ -155,16 +150,16 @@ def test_what_is_looked_through_to_clean_up_counts_against_the_budget(
     assert consented(ready) is ready
     with pytest.raises(TableRefused, match=r"it may cost 15\d\.\d dollars .*--max-dollars 15\d"):
         consented(replace(ready, guards=Guards(table="big", yes=True, clean_up=True)))
-    by_name = marked(plan_of(elsewhere, None, table={**MINE, "name": "big"}), [])
+    by_name = adapt(plan_of(elsewhere, None, table={**MINE, "name": "big"}))
     assert (by_name.marked, by_name.table_bytes) == (True, 10**13)
 
 
 def test_an_allowed_table_of_the_scenarios_name_is_marked_too(elsewhere: Target) -> None:
     named = plan_of(elsewhere, None, table={**MINE, "name": "other"})
-    assert marked(named, []).marked is True
+    assert adapt(named).marked is True
     with pytest.raises(InputError, match="reads the whole table"):
-        marked(named, [Watcher])
-    assert marked(plan_of(elsewhere, None), [Watcher]).marked is False
+        adapt(named, Watcher)
+    assert adapt(plan_of(elsewhere, None), Watcher).marked is False
     beside = {"name": "theirs", "provisioned": {"read": 1, "write": 1}}
     with pytest.raises(InputError, match="companion table theirs"):
-        marked(plan_of(elsewhere, None, companions=[beside]), [])
+        adapt(plan_of(elsewhere, None, companions=[beside]))

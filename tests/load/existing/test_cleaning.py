@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keyheat.load.tables import cleaning
-from keyheat.load.tables.cleaning import Cleaned, UnitPace, clean_table, page_items
+from keyheat.load.tables.cleaning import Cleaned, clean_table, page_items
 from tests.endpoint.account import attributes, on_demand, schema
 from tests.endpoint.clients import FakeClock, service_app_at
 from tests.load.tables.conftest import replacing
@@ -43,12 +43,13 @@ def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cleaning, "AT_ONCE", 1)
 
 
-def cleaned_pages(client: Any, delete_item: Callable[..., Any] | None = None) -> tuple[Cleaned, int]:
+def cleaned_pages(
+    client: Any, delete_item: Callable[..., Any] | None = None, pace: float | None = None, **time: Any
+) -> tuple[Cleaned, int]:
     """Clean the table; returns what was done, and in how many pages."""
     cleaned, description = Cleaned(MINE, "theirs"), client.describe_table(TableName="theirs")["Table"]
     client = replacing(client, delete_item=delete_item or client.delete_item)
-    pages = clean_table(client, description, cleaned, UnitPace(units_per_s=None))
-    return cleaned, len(list(pages))
+    return cleaned, len(list(clean_table(client, description, cleaned, pace, **time)))
 
 
 def test_only_the_items_of_the_run_disappear_page_by_page(
@@ -57,7 +58,7 @@ def test_only_the_items_of_the_run_disappear_page_by_page(
     monkeypatch.setattr(cleaning, "MOST_PAGE_ITEMS", 20)
     done, pages = cleaned_pages(theirs)
     assert pages == 5, "the last page is empty"
-    assert (done.deleted, done.rewritten, done.looked_at, done.finished) == (30, 0, 90, True)
+    assert (done.deleted, done.looked_at, done.finished) == (30, 90, True)
     assert owners(theirs) == [OTHER] * 30 + [""] * 30
     assert done.write_units == 30.0
 
@@ -68,25 +69,20 @@ def test_an_item_that_became_somebody_elses_is_left(theirs: Any) -> None:
         return theirs.delete_item(**request)
 
     late, _pages = cleaned_pages(theirs, too_late)
-    assert (late.deleted, late.rewritten) == (0, 30)
+    assert (late.deleted, late.write_units) == (0, 30.0)
     assert len(owners(theirs)) == 90
 
 
-def test_units_per_second_are_kept() -> None:
+def test_units_per_second_are_kept(theirs: Any) -> None:
     slept, clock = list[float](), FakeClock(0.0)
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
         clock.advance(seconds)
 
-    pace = UnitPace(units_per_s=10.0, clock=clock, sleep=sleep)
-    pace.pay(25.0)
-    for _ in range(2):
-        pace.wait()
-    pace.pay(1.0)
-    pace.pay(1.0)
-    pace.wait()
-    assert slept == pytest.approx([2.5, 0.2])
+    done, _pages = cleaned_pages(theirs, pace=10.0, clock=clock, sleep=sleep)
+    assert sum(slept) == pytest.approx((done.read_units + done.write_units) / 10.0)
+    assert max(slept) <= 1.0, "no burst: after each request, and not at the end"
 
 
 def test_a_page_reads_about_a_seconds_worth() -> None:

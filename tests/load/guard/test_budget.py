@@ -82,9 +82,8 @@ CAPS = Caps(
 def test_the_first_run_has_all_of_it_and_the_next_what_is_left() -> None:
     spending = Spending(CAPS)
     assert (spending.left(), spending.refusal()) == (CAPS, None)
-    spending.note("a", ConsumedUnits(write_units=100), 60.0)
-    spending.note("a", ConsumedUnits(write_units=150, read_units=50), 120.0)  # more came back in the end
-    spending.note("b", ConsumedUnits(write_units=100), 60.0)
+    spending.note(ConsumedUnits(write_units=150, read_units=50), 120.0)
+    spending.note(ConsumedUnits(write_units=100), 60.0)
     left = spending.left()
     assert (left.units, left.minutes, left.dollars) == (200, 7.0, 1.0)
     assert spending.refusal() is None
@@ -102,9 +101,9 @@ def test_nothing_is_started_once_a_cap_is_reached(
     units: float, elapsed_s: float, runs: int, words: str
 ) -> None:
     spending = Spending(CAPS)
-    for number in range(runs):
+    for _ in range(runs):
         assert spending.refusal() is None
-        spending.note(str(number), ConsumedUnits(write_units=units), elapsed_s)
+        spending.note(ConsumedUnits(write_units=units), elapsed_s)
     assert words in str(spending.refusal())
 
 
@@ -112,7 +111,7 @@ def test_nothing_is_started_once_a_cap_is_reached(
 def test_a_cap_that_ended_a_run_is_spent_and_a_rule_is_not(rule: Rule, spent: bool) -> None:
     """A run ends a little below its cap; what is left would make another table for a moment of load."""
     spending = Spending(CAPS)
-    spending.note("a", ConsumedUnits(write_units=490), 1.0, Stop(rule=rule, limit=500, seen=490, at_s=1.0))
+    spending.note(ConsumedUnits(write_units=490), 1.0, Stop(rule=rule, limit=500, seen=490, at_s=1.0))
     assert ("490 of 500 units" in str(spending.refusal())) is spent
 
 

@@ -108,7 +108,7 @@ def test_keys_are_digests_and_only_the_hottest() -> None:
             record.add(an_attempt(1, f"throttled-{number}", outcome="throttled", units=1.0, reason=PARTITION))
     record.entered(an_attempt(1), "by-day", "an-index-key", 9_999.0, throttled=False)
     found = measured(record)
-    for name in ("hot_key_asked_units", "hot_key_consumed_units", "hot_key_throttles"):
+    for name in ("hot_key_asked_units", "hot_key_throttles"):
         assert len(found[name]) == 2 * TOP_KEYS
     keys = {(dict(labels)["key"], dict(labels)["resource"]): value
             for labels, value in found["hot_key_asked_units"].items()}  # fmt: skip

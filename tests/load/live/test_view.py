@@ -1,11 +1,13 @@
 """The live page's numbers: right, with a sentence first, and at a cost that does not grow with the run."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from keyheat.load.record.record import Record
 from keyheat.load.record.sketch import SETTLED_S
+from keyheat.load.run.page import Live
 from keyheat.load.run.view import RECENT_S, LiveView, Refuser
 from keyheat.runs.manifest import GeneratorHealth
 from keyheat.scenario.keys import digest_of
@@ -113,10 +115,7 @@ def test_sentences_without_throttles() -> None:
 def test_the_generators_own_fault_comes_first(fell_behind: bool, about: str) -> None:
     record = Record()
     throttle(record, 0)
-    verdict = GeneratorHealth(
-        bound=True, checks=("busy",), missing=(), cpu_percent_max=99, cpu_starved_share=0, loop_lag_ms_max=1,
-        asked_per_s=2, achieved_per_s=1, target_unit="requests", late_ms_p99=1, fell_behind=fell_behind,
-    )  # fmt: skip
+    verdict = GeneratorHealth(bound=True, checks=("busy",), fell_behind=fell_behind)
     shown = content(record, 1, verdict=verdict, missing=["worker b was lost"])
     assert shown["sentence"]["about"] == about
     assert shown["sentence"]["text"].startswith("The load generator is the limit")
@@ -158,3 +157,11 @@ def test_no_throttles_are_nothing_good_where_there_can_be_none(state: str) -> No
     assert said["about"] == "invalid"
     throttle(record, 5)
     assert content(record, 8, other, state=state)["sentence"]["about"] == "partition"
+
+
+def test_why_a_run_may_not_begin_is_shown_until_the_one_before_is_over() -> None:
+    live = Live(SimpleNamespace())
+    live.refuse("the run before is not over")
+    assert live.content()["sentence"] == {"text": "the run before is not over", "about": "idle"}
+    live.end()
+    assert live.content()["sentence"]["text"] == "No run yet. Start one on Locust's page."

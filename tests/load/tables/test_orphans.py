@@ -12,7 +12,7 @@ import pytest
 from keyheat.endpoint.process import EndpointProcess
 from keyheat.load.tables.control import create
 from keyheat.load.tables.ownership import tags_for
-from keyheat.load.tables.removal import NOT_OVER, OrphanSearch, OrphanSearchResult
+from keyheat.load.tables.removal import NOT_OVER, Orphan, OrphanSearch
 from keyheat.load.transport.boto import make_client
 from keyheat.load.transport.target import target_at
 from keyheat.plan.prices import load_prices
@@ -36,21 +36,21 @@ def leave_behind(account: Account, name: str = "left", hours: float = 1.0, **spe
     account.sleep(60)
 
 
-def found_in(search: OrphanSearch) -> OrphanSearchResult:
+def found_in(search: OrphanSearch) -> list[Orphan]:
     return search.find(search.names())
 
 
 def kept_for(account: Account, client: Any = None) -> dict[str, str]:
     """Why tables are kept whose time is over."""
-    return {orphan.name: orphan.kept or "" for orphan in found_in(search_in(account, 2, client)).orphans}
+    return {orphan.name: orphan.kept or "" for orphan in found_in(search_in(account, 2, client))}
 
 
 def test_a_table_is_found_once_its_time_is_over(account: Account) -> None:
     leave_behind(account, provisioned={"read": 10, "write": 1_000})
-    (early,) = found_in(search_in(account, 0.9)).orphans
+    (early,) = found_in(search_in(account, 0.9))
     assert (early.name, early.kept) == ("left", NOT_OVER)
-    (orphan,) = found_in(search_in(account, 1.1)).orphans
-    assert (orphan.name, orphan.run, orphan.owner, orphan.mode) == ("left", "run-1", "ann", "PROVISIONED")
+    (orphan,) = found_in(search_in(account, 1.1))
+    assert (orphan.name, orphan.run, orphan.owner) == ("left", "run-1", "ann")
     assert orphan.dollars_per_day == pytest.approx(24 * (1_000 * 0.00065 + 10 * 0.00013))
     assert orphan.kept is None
 
@@ -103,7 +103,7 @@ def test_a_table_is_looked_at_again_before_it_is_deleted(account: Account) -> No
     """Between the search and somebody's yes another run may have begun to use it."""
     leave_behind(account)
     search = search_in(account, 2)
-    (orphan,) = found_in(search).removable
+    (orphan,) = found_in(search)
     tag("keyheat-expires", "2099-01-01T00:00:00Z")(account)
     assert search.delete(orphan) == "its time is not over"
     tag("keyheat", "run-2")(account)
@@ -125,10 +125,11 @@ def test_many_tables_are_looked_at_slowly_and_what_is_denied_does_not_end_the_se
 
     began_s = account.now_s()
     client = replacing(account.ddb, describe_table=describe_table)
-    found = found_in(search_in(account, client=client))
+    search = search_in(account, client=client)
+    found = found_in(search)
     assert account.now_s() - began_s == pytest.approx(104 * 0.2)
-    assert len(found.removable) == 104
-    assert found.problems == {"the permission dynamodb:DescribeTable is missing": ["left-007"]}
+    assert [orphan.kept for orphan in found] == [None] * 104
+    assert search.problems == {"the permission dynamodb:DescribeTable is missing": ["left-007"]}
 
 
 ACCOUNT = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "LOGNAME": "ann"}

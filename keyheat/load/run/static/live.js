@@ -54,9 +54,8 @@ function showHero(now) {
   const scale = run.scale === 1 ? "" : ` · every limit × ${run.scale}`;
   $("where").textContent = `judged table ${run.table} · ${mode} · ${run.target}${scale}`;
   const stats = [
-    ["Accepted", number(now.now.accepted), "/s"], ["Throttled", number(now.now.throttled), "/s"],
+    ["Throttled", number(now.throttles.per_s), "/s"],
     ["Throttles so far", number(now.throttles.total), ""],
-    ["Errors so far", number(now.errors.total), ` ${Object.keys(now.errors.by_kind).join(", ")}`],
     ["Elapsed", span(elapsed), run.duration_s ? ` of ${span(run.duration_s)}` : ""],
   ];
   $("stats").replaceChildren(...stats.map(([name, value, beside]) => {
