@@ -386,4 +386,4 @@ def test_the_demand_is_that_of_the_busiest_throttled_minute_wherever_it_stands()
     each = units_per_request(totals_of(seen.series), WRITE, None)[0]
     assert each is not None
     assert facts.asked_per_s == changed.now.demand_per_s == pytest.approx((900 + 50 * each) / 60)
-    assert "demand was 24 WCU/s" in raised.why
+    assert "demand was 24.2 WCU/s" in raised.why

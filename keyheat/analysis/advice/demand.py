@@ -8,7 +8,7 @@ from typing import Final, Literal
 from keyheat.analysis.track import EvidenceTrack, Span
 from keyheat.model import limits
 from keyheat.model.behaviour import DEFAULT, exhaustion_s
-from keyheat.numbers import units, whole
+from keyheat.numbers import consumed_units, whole
 from keyheat.runs.formats import Label
 from keyheat.scenario.scenario import Scenario
 from keyheat.scenario.spec.tables import IndexSpec, ScalingSpec, TableSpec
@@ -53,7 +53,7 @@ class MeasuredDemand:
 
 def with_scale(units_per_s: float, direction: Direction, scale: float) -> str:
     """Units per second of an unscaled table in words, with what they are at the scale of a local one."""
-    per_s = units(units_per_s, direction)
+    per_s = consumed_units(units_per_s, direction)
     return per_s if scale == 1 else f"{per_s} ({whole(units_per_s * scale)} at scale {scale:g})"
 
 

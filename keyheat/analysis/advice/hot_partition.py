@@ -15,7 +15,7 @@ from typing import Final
 from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.heat import INDEX_NOT_COUNTED
 from keyheat.analysis.rules import NOT_GROWN
-from keyheat.numbers import percent, some, units, whole
+from keyheat.numbers import consumed_units, measured, percent, some, units, whole
 from keyheat.plan.quotas import shards_needed
 from keyheat.runs.formats import HotKey, Recommendation
 from keyheat.words import key_name
@@ -80,9 +80,12 @@ def too_few_partitions(case: AdviceCase) -> bool:
 def _shard(case: AdviceCase, key: HotKey) -> Recommendation:
     """Suffixes on the hot key; where the heat moves from key to key, on every one of them."""
     moves = case.heat is not None and case.heat.moves
-    story = "The hot key changes over time, as with a date" if moves else "One key is hot"
+    hot = sum(other.units_per_s > case.ceiling for other in case.heat.hottest) if case.heat else 1
+    story = "One key is hot" if hot < 2 else f"{hot} keys are hot"
+    if moves:
+        story = "The hot key changes over time, as with a date"
     count, of_each, formula = _shards(case, key.units_per_s)
-    asks = f"asks for {units(key.units_per_s, 'write')}"
+    asks = f"asks for {consumed_units(key.units_per_s, 'write')}"
     if key.units_per_s < case.ceiling and not moves:
         asks = f"{asks} on average over the counted periods"
     now = f" It has {some(case.shards_now, 'shard')} now." if case.shards_now > 1 else ""
@@ -111,7 +114,7 @@ def _shard_all(case: AdviceCase, key: HotKey) -> Recommendation:
         "shard_writes",
         shards=count,
         why=f"No key alone is over the {case.sustained} of a partition (the hottest, {_named(key)}, asks for "
-        f"{units(key.units_per_s, 'write')}): several used keys share a partition.",
+        f"{consumed_units(key.units_per_s, 'write')}): several used keys share a partition.",
         expected=f"With {count:,} shards of each key the hottest takes {units(of_each, 'write')}, "
         f"and partitions share the load evenly; reading one value back costs {count:,} queries. DynamoDB "
         "splits a hot partition between keys by itself, after minutes of such a load.",
@@ -127,7 +130,7 @@ def _spread_range(case: AdviceCase) -> Iterator[Recommendation]:
         yield case.advise(
             "shard_writes",
             shards=count,
-            why=f"{UNNAMED}, it asks for {units(per_s, 'write')}, and a partition sustains "
+            why=f"{UNNAMED}, it asks for {consumed_units(per_s, 'write')}, and a partition sustains "
             f"{whole(case.ceiling)}. {formula}",
             expected=f"Each of {count:,} keys then takes {units(of_each, 'write')}. Contributor Insights "
             "in throttled-keys mode names the key; if several share the partition, more values of the key "
@@ -153,7 +156,10 @@ def _shards(case: AdviceCase, per_s: float, of_what: str = "shards") -> tuple[in
     least = shards_needed(in_all, case.ceiling, margin)
     by_formula = max(case.shards_now + 1, least)
     count = case.enough_shards or by_formula
-    words = f"By the formula it takes ceil({margin:g} × {whole(in_all)} / {whole(case.ceiling)}) = {least:,}"
+    asked = measured(in_all)  # as everywhere, unless the rounded number would need others
+    if shards_needed(float(asked.replace(",", "")), case.ceiling, margin) != least:
+        asked = whole(in_all)
+    words = f"By the formula it takes ceil({margin:g} × {asked} / {whole(case.ceiling)}) = {least:,}"
     more = "" if by_formula == least else f", so {by_formula:,}"
     simulated = "" if count == by_formula else f"; simulated, {count:,} are enough"
     return count, in_all / count, f"{words}{more} {of_what}{simulated}."
@@ -167,7 +173,7 @@ def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
     key = case.hottest
     who = "A few keys take the reads"
     if key is not None:
-        who = f"Key {_named(key)} is asked for {units(key.units_per_s, 'read')}"
+        who = f"Key {_named(key)} is asked for {consumed_units(key.units_per_s, 'read')}"
     yield case.advise(
         "read_eventually_consistent",
         why=f"{who}, and strongly consistent reads take twice their units from the {case.sustained} "
@@ -185,7 +191,7 @@ def _relieve_reads(case: AdviceCase) -> Iterator[Recommendation]:
         return
     copies, of_each, formula = _shards(case, per_s, "copies")
     if key is None:
-        who = f"{UNNAMED}, it asks for {units(per_s, 'read')}"
+        who = f"{UNNAMED}, it asks for {consumed_units(per_s, 'read')}"
     yield case.advise(
         "replicate_reads",
         shards=copies,
@@ -199,8 +205,8 @@ def _reshape_index(case: AdviceCase) -> Recommendation:
     count, formula, key = None, "", case.hottest
     why = f"{case.demand_words}, and one key range of {case.whose} is at its ceiling of {case.sustained}."
     if key is not None:
-        why = f"{_named(key)} of {case.whose} asks for {units(key.units_per_s, case.direction)}, and a "
-        why += f"partition sustains {whole(case.ceiling)}."
+        asks = f"asks for {consumed_units(key.units_per_s, case.direction)}"
+        why = f"{_named(key)} of {case.whose} {asks}, and a partition sustains {whole(case.ceiling)}."
     per_s = key.units_per_s if key else case.demand.units_per_s if case.demand else None
     if per_s is not None and case.direction == "write":
         count, _, formula = _shards(case, per_s)
