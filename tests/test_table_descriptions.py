@@ -167,6 +167,20 @@ FLEET = {
         for region, units, few in (("eu-west-1", 300, 100), ("us-east-1", 50, 20), ("us-west-2", 300, 100))
     ],
 }  # fmt: skip
+PART = {"PartitionKey": {"AttributeName": "p", "AttributeType": "S"}}
+MODEL = {
+    "TableName": "Ledger", "KeyAttributes": PART, "BillingMode": "PROVISIONED",
+    "GlobalSecondaryIndexes": [
+        {"IndexName": "by-p", "KeyAttributes": PART, "Projection": {"ProjectionType": "ALL"}}
+    ],
+    "ProvisionedCapacitySettings": {
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1000, "WriteCapacityUnits": 1200},
+        "AutoScalingRead": {
+            "ScalableTargetRequest": {"MinCapacity": 1, "MaxCapacity": 10},
+            "ScalingPolicyConfiguration": {"TargetValue": 60},
+        },
+    },
+}  # fmt: skip
 TAKEN: dict[str, Any] = {
     "a replica": {
         **DESCRIBED, "TableArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/orders", **IN_US_EAST_1,
@@ -216,6 +230,7 @@ TAKEN: dict[str, Any] = {
     "what is switched off": template({**PLAIN, **OFF}),
     "a table that goes": {**DESCRIBED, "TableStatus": "DELETING"},
     "a table that a plan makes anew": plan(ON_DEMAND, changes=[MADE_ANEW]),
+    "a model that disagrees with itself": {"DataModel": [MODEL]},
     "a name that refers to itself": template({**PLAIN, "TableName": {"Ref": "T"}}),
     "a name that joins nothing": template({**PLAIN, "TableName": {"Fn::Join": "x"}}),
 }  # fmt: skip

@@ -59,12 +59,13 @@ def test_a_description_has_a_right_plan_and_a_right_verdict_and_a_cure_that_work
     assert done(verb, fix.replace("events-run", "out")).says("Fixed: with"), "the page's cure works"
 
 
-def test_templates_and_plans_come_over(verb: Verb) -> None:
+def test_templates_plans_and_models_come_over(verb: Verb) -> None:
     for command in [one for one in COMMANDS if one.startswith("keyheat init") and "events" not in one]:
         done(verb, command)
     for name, index, scaled in (
         ("orders-prod.toml", "by-status", 4_000),
         ("orders.toml", "by-status", 4_000),
+        ("Carts.toml", "by-sku", 500),
     ):
         table = made(name).table
         assert [one.name for one in table.indexes] == [index]

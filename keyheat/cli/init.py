@@ -61,9 +61,9 @@ class InitOptions:
 def init(sources: tuple[Path, ...], options: InitOptions) -> int:
     """Write a scenario of your own table, from SOURCE or a live table; or a suite of such scenarios.
 
-    SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, or what
-    `terraform show -json` printed. What it cannot tell (rates, keys, item sizes) stands in the file in lines
-    that say ASSUMED.
+    SOURCE is what `aws dynamodb describe-table` printed, a CloudFormation, SAM or CDK template, what
+    `terraform show -json` printed, or a model of NoSQL Workbench. What it cannot tell (rates, keys, item
+    sizes) stands in the file in lines that say ASSUMED.
 
     With --suite, SOURCE is scenarios, or folders of them (keyheat/ if there is one, else here). The suite
     has a simulated case for each, beside it are the files of each --schedule. An existing suite stays as

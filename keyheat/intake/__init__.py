@@ -1,1 +1,1 @@
-"""Build a scenario from a table's description, a template or a Terraform plan."""
+"""Build a scenario from a table's description, a template, a Terraform plan or a data model."""

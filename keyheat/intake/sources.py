@@ -1,4 +1,7 @@
-"""Read tables from files of any format, detected by content."""
+"""Read tables from files of any format, detected by content, and from models of NoSQL Workbench.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/workbench.Modeler.ImportExisting.html
+"""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,7 +11,16 @@ from typing import Any, Final
 from keyheat.inputs import MOST_DEPTH, NotAccepted, parsed_json, text_of
 from keyheat.intake.cloudformation import MALFORMED, read_template
 from keyheat.intake.description import check_name, checked_properties
-from keyheat.intake.tables import NotTaken, Source, accept_table, printable_line
+from keyheat.intake.scaling import SIDES, TRACKING, Side, bounds_of, parse_policy
+from keyheat.intake.tables import (
+    NotTaken,
+    Source,
+    SourceTable,
+    accept_table,
+    as_description,
+    attributes_of,
+    printable_line,
+)
 from keyheat.intake.terraform import read_terraform
 from keyheat.validation import table_in
 
@@ -16,18 +28,14 @@ OF_A_TABLE: Final = {"KeySchema", "GlobalTableSourceArn"}
 """Properties of a CreateTable request besides its name."""
 FORMATS: Final = (
     "output of `aws dynamodb describe-table` or `create-table`, JSON input of the latter, a CloudFormation, "
-    "SAM or CDK template (JSON or YAML), or `terraform show -json` output of a plan or a state"
+    "SAM or CDK template (JSON or YAML), `terraform show -json` output of a plan or a state, or a NoSQL "
+    "Workbench model"
 )
-WAYS_OUT: Final[Mapping[tuple[str, ...], str]] = {
-    ("service", "provider"): (
-        "a Serverless Framework file has variables: run `serverless package`, then use the template that it "
-        "writes, .serverless/cloudformation-template-update-stack.json"
-    ),
-    ("DataModel",): (
-        "a model of NoSQL Workbench: export it as an AWS CloudFormation JSON template, then use that"
-    ),
-}
-"""Names at the top of a file that others read, and what they write that is accepted."""
+SERVERLESS: Final = (
+    "a Serverless Framework file has variables: run `serverless package`, then use the template that it "
+    "writes, .serverless/cloudformation-template-update-stack.json"
+)
+
 TOO_DEEP: Final = "too deep: brackets, indentation, or an alias within itself"
 MOST_VALUES: Final = 200_000  # of YAML with aliases expanded: a megabyte without aliases has fewer
 NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
@@ -50,8 +58,8 @@ def read_source(path: Path) -> Source:
     except MALFORMED as error:
         raise NotTaken(f"{path}: malformed content") from error
     if source is None:
-        ways_out = (way_out for names, way_out in WAYS_OUT.items() if raw.keys() >= set(names))
-        raise NotTaken(f"{path}: {next(ways_out, f'unknown format; accepted: {FORMATS}')}")
+        serverless = {"service", "provider"} <= raw.keys()
+        raise NotTaken(f"{path}: {SERVERLESS if serverless else f'unknown format; accepted: {FORMATS}'}")
     if not source.tables:
         why = "".join(f"\n  {note}" for note in (*source.notes, *source.others)) or "\n  no table"
         raise NotTaken(f"{path}: {source.format} without a usable table:{why}")
@@ -83,7 +91,7 @@ def _detect(raw: Mapping[str, Any]) -> Source | None:
         return read_template(raw)
     if "terraform_version" in raw and ("planned_values" in raw or "values" in raw):
         return read_terraform(raw)
-    return None
+    return read_model(raw) if isinstance(raw.get("DataModel"), list) else None
 
 
 def _parse(text: str) -> Any:
@@ -146,3 +154,53 @@ def _count_values(node: Any, counts: dict[int, int]) -> int:
         )
         counts[id(node)] = 1 + sum(_count_values(member, counts) for member in parts)
     return counts[id(node)]
+
+
+def read_model(raw: Mapping[str, Any]) -> Source:
+    """Read the tables of a model of NoSQL Workbench, with capacity and scaling; indexes have neither."""
+    tables, notes = list[SourceTable](), list[str]()
+    for model in raw["DataModel"]:
+        settings = model.get("ProvisionedCapacitySettings") or {}
+        stated, units = settings.get("ProvisionedThroughput") or {}, dict[str, Any]()
+        sides = dict[Side, tuple[Any, Any]]()
+        for name, side in SIDES.items():
+            scaled = settings.get(f"AutoScaling{side.title()}") or {}
+            target = scaled.get("ScalableTargetRequest") or {}
+            if count := stated.get(name) or target.get("MinCapacity"):
+                units[name] = count
+            request = scaled.get("ScalingPolicyRequest") or {}
+            tracking = scaled.get("ScalingPolicyConfiguration") or request.get(TRACKING)
+            if target:
+                sides[None, side] = bounds_of(target), parse_policy(tracking) if tracking else None
+        provisioned, types = model.get("BillingMode") == "PROVISIONED", dict[str, str]()
+        indexes = [
+            {
+                "IndexName": index["IndexName"],
+                "KeySchema": _keys(index, types),
+                "Projection": index.get("Projection") or {"ProjectionType": "ALL"},
+            }
+            for index in model.get("GlobalSecondaryIndexes") or ()
+        ]
+        description = as_description(
+            {
+                "TableName": model.get("TableName"),
+                "BillingMode": "PROVISIONED" if provisioned else "PAY_PER_REQUEST",
+                "KeySchema": _keys(model, types),
+                "ProvisionedThroughput": units if provisioned else None,
+                "GlobalSecondaryIndexes": indexes,
+                "AttributeDefinitions": attributes_of(types),
+            }
+        )
+        for table in accept_table(str(model.get("TableName")), description, notes):
+            tables.append(table.scaled_by(sides) if provisioned else table)
+    return Source("a model of NoSQL Workbench", tuple(tables), others=tuple(notes))
+
+
+def _keys(owner: Mapping[str, Any], types: dict[str, str]) -> list[dict[str, str]]:
+    """The KeySchema of a table or index; adds the types of its attributes."""
+    named = owner.get("KeyAttributes") or {}
+    types |= {key["AttributeName"]: key["AttributeType"] for key in named.values()}
+    kinds = (("PartitionKey", "HASH"), ("SortKey", "RANGE"))
+    return [
+        {"AttributeName": named[key]["AttributeName"], "KeyType": kind} for key, kind in kinds if key in named
+    ]

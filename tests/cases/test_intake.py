@@ -99,7 +99,6 @@ def test_scale_in_that_nobody_knows_here_is_named(tmp_path: Path) -> None:
             "describe its source table",
         ),
         ({"service": "shop", "provider": {"name": "aws"}}, "run `serverless package`"),
-        ({"ModelName": "shop", "DataModel": []}, "export it as an AWS CloudFormation JSON template"),
     ],
 )
 def test_what_is_described_elsewhere_is_refused(tmp_path: Path, content: Any, message: str) -> None:

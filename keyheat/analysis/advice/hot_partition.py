@@ -69,12 +69,12 @@ def hot_partition(case: AdviceCase) -> Iterator[Recommendation]:
         yield from _spread_range(case)
 
 
-def too_few_partitions(case: AdviceCase) -> bool:
-    """Whether the keys are known, and more is asked for than all partitions sustain together."""
+def too_few_partitions(case: AdviceCase, share: float = 1.0) -> bool:
+    """Whether the keys are known, and more is asked for than a share of what all partitions sustain."""
     has_keys = case.heat is not None and bool(case.heat.hottest)
     if not has_keys or case.demand is None or case.partitions is None:
         return False
-    return case.demand.units_per_s > case.partitions * case.ceiling
+    return case.demand.units_per_s > share * case.partitions * case.ceiling
 
 
 def _shard(case: AdviceCase, key: HotKey) -> Recommendation:

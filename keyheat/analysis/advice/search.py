@@ -17,7 +17,7 @@ from typing import Final
 from keyheat.analysis.advice.actions import counts, rank
 from keyheat.analysis.advice.case import AdviceCase
 from keyheat.analysis.advice.demand import Limit, MeasuredDemand, owners_of, provisioned_in_time
-from keyheat.analysis.advice.hot_partition import too_few_partitions
+from keyheat.analysis.advice.hot_partition import pre_warm, too_few_partitions
 from keyheat.analysis.advice.recommendations import recommend
 from keyheat.analysis.advice.rerun import MOST_RETRIED, Rerun
 from keyheat.model.behaviour import DEFAULT
@@ -36,6 +36,8 @@ MOST_SHOWN: Final = 10
 """Most recommendations that are simulated, the heaviest limit first; fewer for a long run."""
 MOST_SHOWN_S: Final = 2_000.0
 """Most simulated seconds for all of them; at least four recommendations are simulated."""
+MANY: Final = 2
+"""Least factor of saved shards at which more partitions, which are paid once, are worth their price."""
 HELPS: Final = 0.5
 """Largest share of the throttles left by advice of which more may be enough."""
 MORE: Final = (1.5, 2.0, 3.0, 4.0)
@@ -63,9 +65,9 @@ def limits_of(outcome: SimulationOutcome) -> list[Limit]:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Advice for one limit with its number, simulated."""
+    """Advice for one limit with its numbers, simulated. Several: they work only together."""
 
-    advice: Recommendation
+    advice: tuple[Recommendation, ...]
     share: float  # throttles of its limit with it, per attempt
     dollars: float | None  # a month with it
 
@@ -75,15 +77,24 @@ class Trial:
         return self.share <= HARDLY
 
     @property
+    def shards(self) -> int:
+        """Shards of each key."""
+        return max((item.shards or 1 for item in self.advice), default=1)
+
+    @property
     def rank(self) -> tuple[bool, float, int]:
         """Order among those that work: what any application can accept, the price, the preference."""
-        action = self.advice.action
-        return action == "read_eventually_consistent", self.dollars or 0.0, rank(action)
+        actions = [item.action for item in self.advice]
+        return "read_eventually_consistent" in actions, self.dollars or 0.0, max(map(rank, actions))
+
+    def of(self, action: str) -> Recommendation | None:
+        """Its advice of an action, if any."""
+        return next((item for item in self.advice if item.action == action), None)
 
 
-def simulated(case: AdviceCase, context: Rerun, advice: Recommendation) -> Trial | None:
-    """Try advice with the number that it has; None if the simulator cannot show it."""
-    then = context.taking(advice)
+def simulated(case: AdviceCase, context: Rerun, *advice: Recommendation) -> Trial | None:
+    """Try advice with the numbers that it has; None if the simulator cannot show it."""
+    then = context.taking(*advice)
     if then is None:
         return None
     outcome = then.simulated()
@@ -113,7 +124,7 @@ def _with_more(case: AdviceCase, advice: Recommendation, factor: float) -> Recom
 
 
 def _reworded(case: AdviceCase, action: str) -> Recommendation:
-    return next(item for item in recommend(case) if item.action == action)
+    return next((item for item in recommend(case) if item.action == action), None) or pre_warm(case)
 
 
 def _with_enough_shards(case: AdviceCase, advice: Recommendation, context: Rerun) -> Recommendation:
@@ -156,6 +167,22 @@ def _enough_shards(case: AdviceCase, advice: Recommendation, context: Rerun) -> 
     return int(searched.answer.value) if searched.answer else None
 
 
+def _together(case: AdviceCase, options: Sequence[Recommendation], context: Rerun) -> Iterator[Trial]:
+    """Try more partitions, and shards that spread over them, where neither alone is enough."""
+    warm = [item for item in options if item.action == "pre_warm"]
+    if not warm and too_few_partitions(case, case.numbers.target_utilisation):  # none has room to spare
+        warm = [pre_warm(case)]
+    in_shards = [item for item in options if counts(item.action, "shards")]
+    for factor, partitions, shards in product((1.0, 2.0), warm, in_shards):
+        warmed = _with_more(case, partitions, factor)
+        if (then := context.taking(warmed)) is not None:
+            on_more = replace(case, warm=warmed.units, partitions_then=None)
+            enough = _with_enough_shards(on_more, shards, then.beginning())
+            trial = simulated(case, context, warmed, enough)
+            if trial is not None and trial.works:
+                yield trial
+
+
 @dataclass(slots=True, kw_only=True)
 class CureSearch:
     """The search for a cure, limit by limit."""
@@ -191,7 +218,7 @@ class CureSearch:
 
     def _with(self, steps: dict[Limit, Trial]) -> Rerun | None:
         """The run with steps; None if one leaves nothing to change for another, as on-demand mode does."""
-        return self.rerun.taking(*(trial.advice for trial in steps.values()))
+        return self.rerun.taking(*(item for trial in steps.values() for item in trial.advice))
 
     def tried(self, case: AdviceCase, advice: Recommendation) -> Trial | None:
         """Try the advice in the run with the other limits cured; None if it cannot be simulated."""
@@ -240,7 +267,12 @@ class CureSearch:
         options = [item for item in usable if context.taking(item) is not None]
         works = [trial for item in options if (trial := self.tried(case, item)) and trial.works]
         priced = all(trial.dollars is not None for trial in works)
-        return min(works, key=lambda trial: trial.rank if priced else trial.rank[-1:], default=None)
+        best = min(works, key=lambda trial: trial.rank if priced else trial.rank[-1:], default=None)
+        formula = max((item.shards or 1 for item in options), default=1)
+        if best is not None and best.shards <= MANY * formula:
+            return best
+        pair = min(_together(case, options, context), key=lambda trial: trial.shards, default=None)
+        return pair if pair is not None and (best is None or MANY * pair.shards <= best.shards) else best
 
 
 def cured(
@@ -297,12 +329,12 @@ def _as_labelled(before: SimulationOutcome, labelled: Collection[Limit], notable
 
 def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommendation]:
     """Yield all advice; taken advice has the number that it was taken with."""
-    simulated, steps = 0, len(search.steps)
+    simulated, steps = 0, sum(len(trial.advice) for trial in search.steps.values())
     most = min(MOST_SHOWN, max(4, int(MOST_SHOWN_S / search.rerun.scenario.load.duration_s)))
     for limit, case in search.cases.items():
         for item in recommend(case):
             step = search.steps.get(limit)
-            trial = step if step and step.advice.action == item.action else None
+            trial = step if step and step.of(item.action) else None
             if simulated < most:
                 trial = trial or search.tried(case, item)
             if simulated >= most or trial is None:
@@ -313,13 +345,16 @@ def _advice(search: CureSearch, before: SimulationOutcome) -> Iterator[Recommend
             share = outlook.foreseen and outlook.foreseen.throttle_share_after
             if item.action != "read_eventually_consistent" or share != before.share():
                 yield outlook  # else its reads are so already
+        if limit in search.steps:
+            advised = {item.action for item in recommend(case)}
+            yield from (item for item in search.steps[limit].advice if item.action not in advised)
 
 
 def _foreseen(
     trial: Trial, formula: Recommendation, rerun: Rerun, before: SimulationOutcome, *, in_cure: bool
 ) -> Recommendation:
     """Return the advice as tried, with its outcome alone, and that of the formula's number."""
-    best = trial.advice
+    best = trial.of(formula.action) or formula
     alone = rerun.taking(best)
     if alone is None:
         return best
@@ -345,7 +380,7 @@ def _cure(search: CureSearch, before: SimulationOutcome) -> Cure | None:
         return None
     ordered = sorted(search.steps.items(), key=lambda step: step[0] not in throttled)
     return Cure(
-        steps=tuple(step_of(trial.advice) for _limit, trial in ordered),
+        steps=tuple(step_of(item) for _limit, trial in ordered for item in trial.advice),
         throttle_share_before=before.share(),
         throttle_share_after=after.share(),
         sent_once=bool(search.rerun.retried_requests),
