@@ -12,7 +12,7 @@ from locust.main import main  # noqa: E402
 
 from keyheat.load.transport.target import Target  # noqa: E402
 
-Target.local = property(lambda _self: False)  # type: ignore[method-assign, assignment]
+Target.local = property(lambda _self: False, lambda _self, _found: None)  # type: ignore[misc, assignment]
 
 if __name__ == "__main__":
     main()  # type: ignore[no-untyped-call]

@@ -129,6 +129,12 @@ class Minute:
         return inferred.at_provisioned_low <= self.share <= inferred.at_provisioned_high
 
     @property
+    def has_one_capacity(self) -> bool:
+        """Whether all readings agree on what was provisioned: else more may be a raise, and no burst."""
+        provisioned = self.track.provisioned
+        return len({reading.at(self.cell) for reading in (provisioned, *provisioned.readings)}) == 1
+
+    @property
     def used(self) -> float:
         return self.rate * self.track.step_s
 
@@ -253,7 +259,7 @@ def _above(minute: Minute) -> Opinion | None:
     if ran_out and while_burst_lasted <= HALF * minute.events:
         within = f": the burst was spent within the {minute.track.cell_name}"
         return minute.says("minutes-burst-spent", f"{within}.")
-    if after is not None and after.share > 1 and not after.at:
+    if after is not None and after.share > 1 and not after.at and after.has_one_capacity:
         granted = f": the table still granted burst in the next {minute.track.cell_name}"
         return minute.says("minutes-burst-estimated", f"{granted}.")
     return leaning(f"{minute.consumed}: whether the burst ran out before is unknown.", "partition")
