@@ -129,10 +129,10 @@ class Minute:
         return inferred.at_provisioned_low <= self.share <= inferred.at_provisioned_high
 
     @property
-    def has_one_capacity(self) -> bool:
-        """Whether all readings agree on what was provisioned: else more may be a raise, and no burst."""
+    def most_provisioned(self) -> float:
+        """The highest capacity of all readings: only more than that was burst for certain."""
         provisioned = self.track.provisioned
-        return len({reading.at(self.cell) for reading in (provisioned, *provisioned.readings)}) == 1
+        return max(reading.at(self.cell) or 0.0 for reading in (provisioned, *provisioned.readings))
 
     @property
     def used(self) -> float:
@@ -259,7 +259,7 @@ def _above(minute: Minute) -> Opinion | None:
     if ran_out and while_burst_lasted <= HALF * minute.events:
         within = f": the burst was spent within the {minute.track.cell_name}"
         return minute.says("minutes-burst-spent", f"{within}.")
-    if after is not None and after.share > 1 and not after.at and after.has_one_capacity:
+    if after is not None and after.rate > after.most_provisioned and not after.at:
         granted = f": the table still granted burst in the next {minute.track.cell_name}"
         return minute.says("minutes-burst-estimated", f"{granted}.")
     return leaning(f"{minute.consumed}: whether the burst ran out before is unknown.", "partition")
