@@ -106,11 +106,7 @@ def test_the_files_say_that_they_are_simulated_and_make_up_nothing(tmp_path: Pat
     assert run["generator"].keys() == {"bound", "checks", "missing"}, "no CPU, no lag, no lateness"
     assert "reads.checked" not in run["counted"], "there are no items to check"
     page = (tmp_path / "report.html").read_text()
-    for words in (
-        "no request was sent",
-        "no generator that could have been",
-    ):
-        assert words in page
+    assert "no request was sent" in page
     assert "0.0 ms" not in page
     series = {
         (one.metric, one.statistic): one.points for one in read_evidence(tmp_path / "evidence.json").series

@@ -11,6 +11,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capac
 """
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -47,8 +48,8 @@ def with_circumstances(
     """Give labels with such an event its rule and one more sentence."""
     seen = evidence.partitions.splits if evidence.partitions else None
     splits_s = [at.timestamp() for at in seen or ()]  # the table's own, from its stream
-    recorded = {(t.resource, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
-    starts_s: dict[tuple[str, Direction], list[float]] = {key: [] for key in recorded}
+    recorded = {(t.index, t.direction): sorted(t.seconds or ()) for t in arranged.tracks}
+    starts_s: defaultdict[tuple[str, Direction], list[float]] = defaultdict(list)
     for label in labels:  # in order of time
         starts_s[label.resource, label.direction].append(label.start.timestamp())
     result = []
@@ -60,7 +61,7 @@ def with_circumstances(
         if label.constraint == "table":
             events = (_lowered(label, track) or _raised(label, track),)
         elif label.constraint == "partition":
-            peak = _peak(label, track, recorded[key])
+            peak = _peak(label, track, recorded[track.index, track.direction])
             events = (
                 _split(label, starts_s[key], track, splits_s),
                 _not_grown(peak, track, evidence, heats, numbers),

@@ -200,12 +200,16 @@ def _by_minutes(readings: Sequence[Reading], cell: int) -> Opinion:
     if len(at_provisioned) == 1:  # exactly the provisioned capacity of one reading: hardly by chance
         return at_provisioned[0]
     opinions = [opinion for _, opinion in judged]
-    if len({opinion.constraint for opinion in opinions}) == 1:
+    agreed = {opinion.constraint for opinion in opinions}
+    rates = [minute.capacity for minute in minutes]
+    is_between = min(rates) < minutes[0].rate < max(rates)  # as where the change came within this minute
+    alone = len(opinions) == 1 or (len(agreed) == 1 and agreed != {"undetermined"})
+    if alone and not (is_between and agreed == {"partition"}):
         return min(opinions, key=lambda opinion: opinion.confidence)
-    rates = " or ".join(whole(minute.capacity) for minute in possible)
+    provisioned = " or ".join(map(whole, sorted(set(rates))))
     used = consumed_units(possible[0].rate, possible[0].track.direction)
     changed = "provisioned: that changed at an unknown moment of these minutes"
-    return undecided(CHANGED, f"{used} were consumed, and {rates} were {changed}.")
+    return undecided(CHANGED, f"{used} were consumed, and {provisioned} were {changed}.")
 
 
 def _lowered_within(minutes: Sequence[Minute]) -> Opinion | None:

@@ -182,6 +182,22 @@ def indexes_beyond(run: ReportRun, facts: Facts) -> Iterator[tuple[str, float, f
             yield index.resource, takes_per_s, has_per_s
 
 
+def table_beyond(run: ReportRun, facts: Facts) -> tuple[float, float] | None:
+    """The units/s of writes that reach the table once a throttled index lets them through, and those that it
+    has, where these are fewer."""
+    index, direction = facts.resource.index, facts.resource.direction
+    table = run.arranged.track(None, WRITE) if run.arranged and index and direction is WRITE else None
+    cells = table.consumed_cells(throttled_spans(run.labels_of(facts.resource))) if table else []
+    if run.arranged is None or table is None or not cells or table.on_demand:
+        return None
+    refused = {cell: table.units_of_refused * run.arranged.refused_by_indexes(cell) for cell in cells}
+    takes_per_s = max((table.consumed or {})[cell] + refused[cell] for cell in cells) / table.step_s
+    has_per_s = table.provisioned.highest_at(cells[-1])
+    if has_per_s is None or takes_per_s <= (1 + BEYOND) * has_per_s:
+        return None
+    return takes_per_s, has_per_s
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedTable:
     """A scenario's table: of an incident as it was, with its demand in its busiest throttled minute."""

@@ -83,6 +83,7 @@ def steps(
     # Extremes that never differ, though the capacity changes, may be those of one sample in each period.
     sampled = least is None or most is None or lows == highs
     constant = _in_force(published, starts_s, throttled_per_s)
+    constant -= {at for at in lows.keys() & highs.keys() if lows[at] != highs[at]}  # a change was published
     within = [
         (value, value) if at in constant else _within(at, index, values, lows, highs, bound)
         for index, (at, value) in enumerate(zip(starts_s, values, strict=True))

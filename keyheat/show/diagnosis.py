@@ -15,7 +15,7 @@ from keyheat.analysis.advice.commands import (
 from keyheat.analysis.advice.demand import demand
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.rules import NOT_GROWN
-from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of, indexes_beyond
+from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of, indexes_beyond, table_beyond
 from keyheat.analysis.verdict import NOTABLE, groups
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
@@ -133,6 +133,7 @@ def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         if fact.id == "bad":
             yield from _which_key(diagnosed, facts)
             yield from _indexes(diagnosed, facts)
+            yield from _table(diagnosed, facts)
             if (changes := diagnosed.changes) is not None:
                 unknown = tuple(filter(None, [not_held(changes)]))
                 value = changed_words(changes)
@@ -155,6 +156,15 @@ def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         )
         value = f"No throttle events of {', '.join(map(str, calm))}"
         yield Fact(id="indexes", name="Indexes", value=value, beside=beyond)
+
+
+def _table(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+    """That the table will throttle, once an index that throttles it no longer does."""
+    if (beyond := table_beyond(diagnosed.run, facts)) is not None:
+        takes, has = (rate(per_s, UNITS[facts.resource.direction]) for per_s in beyond)
+        throttles = "once its burst is spent it throttles them, so raise it as well"
+        value = f"Has {has}, and {takes} reach it when {facts.resource.name} lets them through: {throttles}"
+        yield Fact(id="table", name="The table", value=value)
 
 
 def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator[Fact]:

@@ -70,7 +70,7 @@ def _raise_capacity(case: AdviceCase, more: str = "", *, unless: str = "") -> Re
         has = _pinned(case)
         more_about = " With this alone, auto scaling may lower it again when the load falls."
     if case.resource != "table":
-        more_about += " The index lacks capacity; raising the table's would change nothing."
+        more_about += " The index lacks capacity; raising the table's alone would change nothing."
     target = case.with_headroom
     share = percent(case.numbers.target_utilisation)
     room = f"That demand uses {share} of {units(target, case.direction)}. " if target else ""

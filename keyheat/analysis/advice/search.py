@@ -240,8 +240,12 @@ class CureSearch:
             limit: Limit = ("table", resource, direction)
             per_s = rates.get((index_of(resource), direction), 0.0) / scale
             has = provisioned_in_time(owner, direction, per_s)
-            if has is None or per_s <= has * (1 + BEYOND) or limit in self.steps:
+            if has is None or per_s <= has * (1 + BEYOND):
                 continue
+            if limit in self.steps:
+                if limit in self.on_burst:
+                    continue  # its step is for as much already
+                self._tried = {tried: trial for tried, trial in self._tried.items() if tried[0] != limit}
             case = replace(self.case_of(limit), demand=MeasuredDemand(per_s, by="cure"), limit=has)
             if not self.rerun.by_schedule and case.scaled_most is not None and not case.is_pinned:
                 continue  # a replay has no auto scaling, which may follow the demand
