@@ -273,7 +273,7 @@ class KeyDemand:
 
     def of_all(self, at: datetime) -> float:
         """Demand on all keys in the period that starts at `at`, units."""
-        return self.consumed(at) + self._each * self.throttled(at)
+        return self.consumed(at) + self._each(at) * self.throttled(at)
 
     def of(self, key: str, at: datetime) -> float:
         """Demand on one key in the period that starts at `at`, units."""
@@ -281,12 +281,12 @@ class KeyDemand:
         if self.used is not None:
             used, consumed = self.used.get(key, {}).get(at, 0.0), self.consumed(at)
             if self.refused or not consumed:
-                return used + self._each * refused
-            return used + self._each * self.throttled(at) * self._part_of_refused(used, at)
+                return used + self._each(at) * refused
+            return used + self._each(at) * self.throttled(at) * self._part_of_refused(used, at)
         if not refused:
             return 0.0
         part = refused / self.throttled(at) * self.consumed(at)
-        return min(part, self.track.ceiling * self.period_s) + self._each * refused
+        return min(part, self.track.ceiling * self.period_s) + self._each(at) * refused
 
     def _part_of_refused(self, used: float, at: datetime) -> float:
         """The part that a key with `used` units in a period has of what was throttled in it.
@@ -322,9 +322,12 @@ class KeyDemand:
             return self.track.causes.get("partition", {}).get(cell, 0.0)
         return self.track.refused(cell) if 0 < self.track.share_used(cell) < FULL else 0.0
 
-    @property
-    def _each(self) -> float:
-        return self.track.units_of_refused
+    def _each(self, at: datetime) -> float:
+        """Units of a throttled request in a period; of a part of a transaction, where there are any."""
+        cells = self._cells(at)
+        throttles = sum(map(self.track.refused, cells))
+        units = sum(map(self.track.refused_units, cells))
+        return max(self.track.units_of_refused, units / throttles if throttles else 0.0)
 
     def _cells(self, at: datetime) -> Sequence[int]:
         first_s = int(at.timestamp())

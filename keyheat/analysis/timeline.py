@@ -219,9 +219,9 @@ def units_per_request(
 ) -> tuple[float | None, float | None, float | None]:
     """The mean units of an accepted request: as counted, if nothing else was sent, and of transactions.
 
-    Each is None if unknown: the first and the last where some operation's requests were not counted; all
-    where there are batches, whose parts CloudWatch does not count; all but the last where there are
-    transactions. A read of an index is one request; a write is one of the table and of each index.
+    Each is None if unknown: the first where some operation's requests were not counted; all where there are
+    batches, whose parts CloudWatch does not count; all but the last where there are transactions. A read of
+    an index is one request; a write is one of the table and of each index.
     """
     units = requests = transactions = batches = 0.0
     uncounted = {*metrics.SINGLE_REQUESTS[direction]}
@@ -242,7 +242,7 @@ def units_per_request(
     sent = requests + transactions
     each = units / sent if units and sent and not batches else None
     alone = None if transactions else each
-    return (None, alone, None) if uncounted else (alone, alone, each)
+    return (None, alone, each if transactions else None) if uncounted else (alone, alone, each)
 
 
 def _units_of_all(

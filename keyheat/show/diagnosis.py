@@ -301,9 +301,9 @@ def _notes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[str]:
     diagnosis = diagnosed.run.diagnosis
     yield from diagnosis.verdict.because
     track, labels = diagnosed.run.track(facts.resource), diagnosed.run.labels_of(facts.resource)
-    if track is not None and track.alone and track.units_per_request:
-        least = demand(replace(track, units_per_request=None), labels)
-        per_s = rate(least.units_per_s if least else None, UNITS[track.direction])
+    least = demand(replace(track, units_per_request=None), labels) if track and track.alone else None
+    if track is not None and least is not None:
+        per_s = rate(least.units_per_s, UNITS[track.direction])
         yield (
             f"Assumed for the demand: {enumerated(track.alone)} alone was sent, since no other operation was "
             f"counted, and a throttled request takes {measured(track.units_per_request)} units. With others "
