@@ -41,7 +41,9 @@ def candidates(consumption: Consumption, *, explained: Callable[[int], bool]) ->
     """
     track, numbers = consumption.track, consumption.numbers.spans
     stated, sampled = _apart(track, _by_reason(track, numbers.gap_s), numbers.gap_s)
-    covered = _cells(track, (c.span for c in stated), numbers.skew_s)
+    # Two clocks may disagree where CloudWatch counts as well; the client's own count has one.
+    skew_s = numbers.skew_s if track.events is not None or track.causes else 0.0
+    covered = _cells(track, (c.span for c in stated), skew_s)
     covered |= _cells(track, (c.span for c in sampled), 0.0)
     measured = [
         LabelCandidate(span=span, constraint=constraint, grade="cause_metric")

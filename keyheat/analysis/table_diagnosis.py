@@ -163,39 +163,27 @@ def _resource_of(run: ReportRun) -> Resource | None:
     return Resource(index_of(verdict.resource), verdict.direction) if verdict.direction else None
 
 
-def indexes_beyond(run: ReportRun, facts: Facts) -> Iterator[tuple[str, float, float]]:
-    """Each index with less capacity than the table's write demand takes of it, once the table lets that
-    through: its name, the units/s that it takes, and those that it has."""
-    demand_per_s = facts.asked_per_s or facts.at_least_per_s
-    if run.arranged is None or facts.resource != Resource(None, WRITE) or demand_per_s is None:
-        return
-    table = run.arranged.track(None, WRITE)
+def beyond_after(run: ReportRun, facts: Facts) -> Iterator[tuple[str | None, float, float]]:
+    """The table (None) and each index with less capacity than the writes take of it, once what throttles them
+    lets them through: its name, the units/s that they take, and those that it has."""
+    index, direction = facts.resource.index, facts.resource.direction
+    table = run.arranged.track(None, WRITE) if run.arranged and direction is WRITE else None
     cells = table.consumed_cells(throttled_spans(run.labels_of(facts.resource))) if table else []
     written = sum((table.consumed or {})[cell] for cell in cells) if table else 0.0
-    for index in run.arranged.indexes(WRITE):
-        taken = sum((index.consumed or {}).get(cell, 0.0) for cell in cells)
-        has_per_s = index.provisioned.highest_at(cells[-1]) if cells else None
-        if not written or has_per_s is None or index.on_demand:
+    if run.arranged is None or table is None or not written:
+        return
+    demand_per_s = facts.asked_per_s or facts.at_least_per_s
+    if index is not None:
+        refused = {cell: table.units_of_refused * run.arranged.refused_by_indexes(cell) for cell in cells}
+        demand_per_s = max((table.consumed or {})[cell] + refused[cell] for cell in cells) / table.step_s
+    for track in (table, *run.arranged.indexes(WRITE)):
+        taken = sum((track.consumed or {}).get(cell, 0.0) for cell in cells)
+        has_per_s = track.provisioned.highest_at(cells[-1])
+        if track.index == index or has_per_s is None or track.on_demand or demand_per_s is None:
             continue
         takes_per_s = demand_per_s * taken / written
         if takes_per_s > (1 + BEYOND) * has_per_s:
-            yield index.resource, takes_per_s, has_per_s
-
-
-def table_beyond(run: ReportRun, facts: Facts) -> tuple[float, float] | None:
-    """The units/s of writes that reach the table once a throttled index lets them through, and those that it
-    has, where these are fewer."""
-    index, direction = facts.resource.index, facts.resource.direction
-    table = run.arranged.track(None, WRITE) if run.arranged and index and direction is WRITE else None
-    cells = table.consumed_cells(throttled_spans(run.labels_of(facts.resource))) if table else []
-    if run.arranged is None or table is None or not cells or table.on_demand:
-        return None
-    refused = {cell: table.units_of_refused * run.arranged.refused_by_indexes(cell) for cell in cells}
-    takes_per_s = max((table.consumed or {})[cell] + refused[cell] for cell in cells) / table.step_s
-    has_per_s = table.provisioned.highest_at(cells[-1])
-    if has_per_s is None or takes_per_s <= (1 + BEYOND) * has_per_s:
-        return None
-    return takes_per_s, has_per_s
+            yield track.index, takes_per_s, has_per_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from keyheat.analysis.advice.commands import (
 from keyheat.analysis.advice.demand import demand
 from keyheat.analysis.facts import Facts, facts_of
 from keyheat.analysis.rules import NOT_GROWN
-from keyheat.analysis.table_diagnosis import DiagnosedTable, exit_code_of, indexes_beyond, table_beyond
+from keyheat.analysis.table_diagnosis import DiagnosedTable, beyond_after, exit_code_of
 from keyheat.analysis.verdict import NOTABLE, groups
 from keyheat.evidence.contributors import CONTRIBUTORS, OFF
 from keyheat.evidence.table import CREATED_LATER
@@ -152,7 +152,8 @@ def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
         beyond = tuple(
             f"{name} has {whole(has)} WCU/s, and takes {whole(takes)} of that demand: once its burst and "
             "write buffer are spent, it throttles every write, so raise it as well"
-            for name, takes, has in indexes_beyond(diagnosed.run, facts)
+            for name, takes, has in beyond_after(diagnosed.run, facts)
+            if name is not None
         )
         value = f"No throttle events of {', '.join(map(str, calm))}"
         yield Fact(id="indexes", name="Indexes", value=value, beside=beyond)
@@ -160,11 +161,12 @@ def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
 
 def _table(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
     """That the table will throttle, once an index that throttles it no longer does."""
-    if (beyond := table_beyond(diagnosed.run, facts)) is not None:
-        takes, has = (rate(per_s, UNITS[facts.resource.direction]) for per_s in beyond)
-        throttles = "once its burst is spent it throttles them, so raise it as well"
-        value = f"Has {has}, and {takes} reach it when {facts.resource.name} lets them through: {throttles}"
-        yield Fact(id="table", name="The table", value=value)
+    for name, *per_s in beyond_after(diagnosed.run, facts):
+        if name is None:
+            takes, has = (rate(each, UNITS[facts.resource.direction]) for each in per_s)
+            when = f"{takes} reach it when {facts.resource.name} lets them through"
+            value = f"Has {has}, and {when}: once its burst is spent it throttles them, so raise it as well"
+            yield Fact(id="table", name="The table", value=value)
 
 
 def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator[Fact]:

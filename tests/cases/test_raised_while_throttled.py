@@ -13,7 +13,7 @@ from keyheat.analysis.report import ReportRun
 from keyheat.runs.formats import Diagnosis, Evidence, write_diagnosis, write_evidence
 from keyheat.show.run import first_facts
 from keyheat.words import WRITE
-from tests.make import a_series, an_evidence, consumed, provisioned_over_time, throttle_events
+from tests.make import a_series, an_evidence, consumed, provisioned_over_time, throttle_events, throttled
 
 pytestmark = pytest.mark.slow
 
@@ -105,3 +105,24 @@ def test_the_limit_that_only_a_replay_shows_is_not_advised_on() -> None:
     assert {label.constraint for label in diagnosis.labels} == {"table"}
     assert "raise_capacity" in actions
     assert actions.isdisjoint({"raise_cardinality", "shard_writes", "back_off"})
+
+
+def test_the_minute_in_which_capacity_was_raised_is_no_partitions() -> None:
+    """1,000 WCU until 06:12:20, then 2,400: 1,333 were consumed in that minute, and the throttles ended."""
+    capacity = provisioned_over_time(
+        Average=(1_000, 1_000, 1_740, 2_400), Minimum=(1_000, 1_000, 1_000, 2_400),
+        Maximum=(1_000, 1_000, 2_400, 2_400),
+    )  # fmt: skip
+    found = an_evidence(
+        consumed(*[500] * 3, *[1_500] * 9, 1_333, *[1_500] * 5),
+        throttle_events(*[0] * 12, 10_000, *[0] * 5), *capacity, minutes=18,
+    )  # fmt: skip
+    (label,) = diagnosed(found, replay_s=0).labels
+    assert (label.constraint, label.rule) == ("undetermined", "undetermined-capacity-changed")
+
+
+def test_throttles_without_a_reason_stay_beside_those_that_have_one() -> None:
+    named = throttled("TableWriteProvisionedThroughputExceeded", range(123, 124), 5)
+    rows = [*throttled(None, range(63, 64), 66), *named]
+    labels = diagnosed(an_evidence(throttles=rows), replay_s=0).labels
+    assert {label.constraint: label.throttles for label in labels} == {"undetermined": 66, "table": 5}

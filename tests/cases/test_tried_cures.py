@@ -231,6 +231,46 @@ def test_a_table_limit_is_replayed_with_the_partitions_that_its_burst_showed(tmp
     assert limits_of(start.rerun.simulated()) == [("table", "table", WRITE)]
 
 
+def held_back(capacity: float, *per_index: float, of_table: bool = False) -> Evidence:
+    """260 WCU/s ask for the table and each index, until the burst of 120 is spent."""
+    units, calm, throttles = [20] * 4 + [260] * 4 + [120] * 6, [0] * 14, [0] * 8 + [8_400] * 6
+    events = {f"by_{n}": calm for n in range(len(per_index))}
+    events |= {"": throttles} if of_table else {"": calm, "by_0": throttles}
+    metrics = "WriteThrottleEvents", "WriteProvisionedThroughputThrottleEvents"
+    return an_evidence(
+        *(consumed(*units, index=name or None) for name in events),
+        *(
+            a_series(metric, *counts, index=name or None)
+            for metric in metrics
+            for name, counts in events.items()
+        ),
+        *(provisioned(units, index=f"by_{n}") for n, units in enumerate(per_index)), provisioned(capacity),
+        minutes=14,
+        table={
+            "provisioned": {"read": 5, "write": capacity},
+            "indexes": [
+                {"name": f"by_{n}", "provisioned": {"read": 5, "write": units}}
+                for n, units in enumerate(per_index)
+            ],
+        },
+    )  # fmt: skip
+
+
+def test_what_an_index_held_back_is_raised_with_it() -> None:
+    """260 WCU/s ask for all; by_0 has 120, so that by_1 and the table saw no more."""
+    answer = diagnosis_answer(diagnosed_alone(held_back(150, 120, 130), None, load_prices()))
+    said = {fact.id: (fact.value, *fact.beside) for fact in answer.facts}
+    assert said["table"][0].startswith("Has 150 WCU/s, and 260 WCU/s reach it when index by_0 lets them")
+    assert said["indexes"][1].startswith("by_1 has 130 WCU/s, and takes 260 of that demand")
+
+
+def test_a_cure_of_the_table_raises_the_index_that_then_lives_on_burst() -> None:
+    """120 WCU/s each, of which the table was the limit; its index's burst takes 260 for ten minutes."""
+    cure = diagnosed(held_back(120, 120, of_table=True)).cure
+    assert cure is not None
+    assert {step.resource: step.units for step in cure.steps} == {"table": 372, "by_0": 372}
+
+
 def test_a_few_throttles_that_are_not_decided_do_not_ask_for_evidence_tonight() -> None:
     asked = Recommendation(
         action="collect_evidence", kind="mitigation", why="", expected="", resource="table", direction="write"

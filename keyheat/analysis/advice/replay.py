@@ -163,17 +163,17 @@ def _entries(
 ) -> tuple[IndexFlow, ...]:
     """Return what the table's writes put into each index: index units per unit that the table let through.
 
-    What the table's own limits refused never reached an index.
+    What the table's own limits refused never reached an index; what another index refused neither.
     """
-    table_units = sum(
-        units + track.units_of_refused * arranged.refused_by_indexes(cell)
-        for cell, units in (track.consumed or {}).items()
-    )
-    if track.index is not None or track.direction != "write" or not table_units:
+    served = sum((track.consumed or {}).values())
+    asked = served + track.units_of_refused * sum(map(arranged.refused_by_indexes, track.consumed or ()))
+    if track.index is not None or track.direction != "write" or not served:
         return ()
     flows = []
     for index in arranged.indexes(WRITE):
-        units = sum(_units(arranged, index, cell) for cell in index.consumed or ()) / table_units
+        cells = index.consumed or ()
+        units = sum(_units(arranged, index, cell) for cell in cells)
+        units /= asked if any(map(index.refused, cells)) else served
         if index.index is not None and units > 0:
             keys = _keys(heats, WRITE, index.index)
             flows.append(IndexFlow(index=index.index, units=units, keys=keys))
