@@ -203,8 +203,8 @@ def _by_minutes(readings: Sequence[Reading], cell: int) -> Opinion:
     agreed = {opinion.constraint for opinion in opinions}
     rates = [minute.capacity for minute in minutes]
     is_between = min(rates) < minutes[0].rate < max(rates)  # as where the change came within this minute
-    alone = len(opinions) == 1 or (len(agreed) == 1 and agreed != {"undetermined"})
-    if alone and not (is_between and agreed == {"partition"}):
+    unclear = agreed == {"undetermined"} and len(set(rates)) > 1
+    if len(agreed) == 1 and not unclear and not (is_between and agreed == {"partition"}):
         return min(opinions, key=lambda opinion: opinion.confidence)
     provisioned = " or ".join(map(whole, sorted(set(rates))))
     used = consumed_units(possible[0].rate, possible[0].track.direction)
