@@ -209,9 +209,9 @@ def _track(
 
 def totals_of(series: Iterable[Series]) -> Totals:
     """The sums that tell the mean units of a request."""
-    told = {metrics.LATENCY, metrics.FAILED_CONDITIONS, metrics.THROTTLED_REQUESTS}
-    told |= {name(side) for name in (metrics.consumed, metrics.throttle_events) for side in Direction}
-    return [(item, sum(value for _at, value in item.points)) for item in series if item.metric in told]
+    counted = {metrics.LATENCY, metrics.FAILED_CONDITIONS, metrics.THROTTLED_REQUESTS}
+    counted |= {name(side) for name in (metrics.consumed, metrics.throttle_events) for side in Direction}
+    return [(item, sum(value for _at, value in item.points)) for item in series if item.metric in counted]
 
 
 def units_per_request(

@@ -185,8 +185,8 @@ def read_template(raw: Mapping[str, Any]) -> Source:
             others.append(f"{name}: {template.why_not_made(resource)}")
         else:
             try:
-                for table, own in _read_resource(template, name, resource, others):
-                    sides = {**own, **scaled_sides(table.name, targets.values(), policies)}
+                for table, scaled in _read_resource(template, name, resource, others):
+                    sides = {**scaled, **scaled_sides(table.name, targets.values(), policies)}
                     tables.append(table.scaled_by(sides))
             except MALFORMED:
                 template.take_open()

@@ -112,11 +112,11 @@ class SideTotals:
         """Add one second's demand; both halves of a split inherit the largest excess."""
         count = len(shares.boundaries) + 1
         units, weighed = np.zeros(count), np.zeros(count)
-        for keys, asked, weight in demands:
-            on_each = shares.of(keys) * asked
+        for keys, demanded, weight in demands:
+            on_each = shares.of(keys) * demanded
             units += on_each
             weighed += on_each * weight
-        self.per_s[second] += sum(asked for _keys, asked, _weight in demands)
+        self.per_s[second] += sum(demanded for _keys, demanded, _weight in demands)
         if count != len(self.beyond):
             self.beyond = np.full(count, self.beyond.max())
         self.beyond = np.maximum(self.beyond + weighed - self.ceiling, 0.0)
@@ -245,11 +245,11 @@ class _Tally:
             if not items:
                 continue
             weight = EVENTUAL_READ_WEIGHT if flow.eventual else 1.0
-            asked = [(flow.index, flow.direction, flow.keys, flow.units, weight)]
-            asked += [
+            on_sides = [(flow.index, flow.direction, flow.keys, flow.units, weight)]
+            on_sides += [
                 (entry.index, Direction.WRITE, entry.keys, entry.units, 1.0) for entry in flow.index_writes
             ]
-            for index, direction, keys, units, of_unit in asked:
+            for index, direction, keys, units, of_unit in on_sides:
                 by_side.setdefault(ResourceSide(table, index, direction), []).append(
                     (keys, items * units, of_unit)
                 )
@@ -284,11 +284,11 @@ def _sort_key(scenario: Scenario, side: ResourceSide) -> tuple[bool, str, str, b
 def _hottest_key_units(shares: PartitionShares, demands: Sequence[Demand], busiest: int) -> float:
     """Units of the most used key on one partition, over all kinds of requests."""
     units: dict[str, float] = {}
-    for keys, asked, _weight in demands:
+    for keys, demanded, _weight in demands:
         top = shares.top(keys)
         if top is None:
             continue
         for name, share, partition in zip(top.names, top.shares, top.partitions, strict=True):
             if partition == busiest:
-                units[name] = units.get(name, 0.0) + asked * float(share)
+                units[name] = units.get(name, 0.0) + demanded * float(share)
     return max(units.values(), default=0.0)

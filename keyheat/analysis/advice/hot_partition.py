@@ -156,10 +156,10 @@ def _shards(case: AdviceCase, per_s: float, of_what: str = "shards") -> tuple[in
     least = shards_needed(in_all, case.ceiling, margin)
     by_formula = max(case.shards_now + 1, least)
     count = case.enough_shards or by_formula
-    asked = measured(in_all)  # as everywhere, unless the rounded number would need others
-    if shards_needed(float(asked.replace(",", "")), case.ceiling, margin) != least:
-        asked = whole(in_all)
-    words = f"By the formula it takes ceil({margin:g} × {asked} / {whole(case.ceiling)}) = {least:,}"
+    demand = measured(in_all)  # as everywhere, unless the rounded number would need others
+    if shards_needed(float(demand.replace(",", "")), case.ceiling, margin) != least:
+        demand = whole(in_all)
+    words = f"By the formula it takes ceil({margin:g} × {demand} / {whole(case.ceiling)}) = {least:,}"
     more = "" if by_formula == least else f", so {by_formula:,}"
     simulated = "" if count == by_formula else f"; simulated, {count:,} are enough"
     return count, in_all / count, f"{words}{more} {of_what}{simulated}."

@@ -166,14 +166,14 @@ def _entries(
     What the table's own limits refused never reached an index; what another index refused neither.
     """
     served = sum((track.consumed or {}).values())
-    asked = served + track.units_of_refused * sum(map(arranged.refused_by_indexes, track.consumed or ()))
+    requested = served + track.units_of_refused * sum(map(arranged.refused_by_indexes, track.consumed or ()))
     if track.index is not None or track.direction != "write" or not served:
         return ()
     flows = []
     for index in arranged.indexes(WRITE):
         cells = index.consumed or ()
         units = sum(_units(arranged, index, cell) for cell in cells)
-        units /= asked if any(map(index.refused, cells)) else served
+        units /= requested if any(map(index.refused, cells)) else served
         if index.index is not None and units > 0:
             keys = _keys(heats, WRITE, index.index)
             flows.append(IndexFlow(index=index.index, units=units, keys=keys))
