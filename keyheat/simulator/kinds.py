@@ -46,8 +46,11 @@ class TaskFlows:
 class UserTasks:
     """The users of one class; `written` is the law of the keys that all users write and come back to."""
 
-    def __init__(self, setting: TrafficSetting, sampled: UserClass, written: KeyLaw) -> None:
+    def __init__(
+        self, setting: TrafficSetting, sampled: UserClass, written: KeyLaw, put_share: float
+    ) -> None:
         self._setting, self._sampled, self._law = setting, sampled, written
+        self._put_share = put_share  # of all requests of the load
         self._cache = setting.scenario.cache if sampled.cached else None
         self._touched = Written(setting.keys)  # keys that a read-through has filled
 
@@ -55,10 +58,12 @@ class UserTasks:
     def of(cls, setting: TrafficSetting, loadtest: LoadTest) -> "list[UserTasks]":
         """All classes of users of a load test."""
         setting.begin(0.0)
-        kinds = (kind for user in loadtest.users for task in user.tasks for kind in task.kinds)
-        puts = (kind for kind in kinds if kind.what == "put" and kind.table is None)
-        written = next((kind.key for kind in puts if not kind.key.written), PATTERN)
-        return [cls(setting, user, written) for user in loadtest.users]
+        tasks = [task for user in loadtest.users for task in user.tasks]
+        kinds = [(kind, task.weight * kind.times) for task in tasks for kind in task.kinds]
+        puts = [(kind, times) for kind, times in kinds if kind.what == "put" and kind.table is None]
+        written = next((kind.key for kind, _times in puts if not kind.key.written), PATTERN)
+        share = fsum(times for _kind, times in puts) / (fsum(times for _kind, times in kinds) or 1.0)
+        return [cls(setting, user, written, share) for user in loadtest.users]
 
     def tasks(self) -> list[TaskFlows]:
         """What each task sends in this second, of those that send any requests."""
@@ -216,7 +221,8 @@ class UserTasks:
             first_page=not kind.reads,  # only a read of a whole collection follows its pages
         )
         written = of or setting.written(setting.keys if prefix.of_drawn_key else keys)
-        pages, units = written.means((cost.pages, cost.units), prefix.share, setting.coming)
+        coming = setting.coming * self._put_share
+        pages, units = written.means((cost.pages, cost.units), prefix.share, coming)
         return self._read_flow(kind, keys, units=units / pages, requests=pages)
 
     def _read_flow(self, kind: RequestKind, keys: Masses, **more: Any) -> Flow:
