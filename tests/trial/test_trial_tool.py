@@ -95,7 +95,7 @@ def test_one_that_costs_money_is_planned_agreed_to_and_leaves_nothing_behind(
     tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that is done in an account, with requests that go to loopback: no target is on this machine."""
-    monkeypatch.setattr(Target, "local", property(lambda _self: False))
+    monkeypatch.setattr(Target, "local", property(lambda _self: False, lambda _self, _found: None))
     monkeypatch.setattr(launch, "command", as_remote(launch.command))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     with EndpointProcess.start(more=("--behaviour", "quota_depth_s=4")) as endpoint:
