@@ -327,7 +327,7 @@ class KeyDemand:
         cells = self._cells(at)
         throttles = sum(map(self.track.refused, cells))
         units = sum(map(self.track.refused_units, cells))
-        return max(self.track.units_of_refused, units / throttles if throttles else 0.0)
+        return units / throttles if throttles else self.track.units_of_refused
 
     def _cells(self, at: datetime) -> Sequence[int]:
         first_s = int(at.timestamp())

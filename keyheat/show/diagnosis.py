@@ -132,41 +132,36 @@ def _answers(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
             yield fact
         if fact.id == "bad":
             yield from _which_key(diagnosed, facts)
-            yield from _indexes(diagnosed, facts)
-            yield from _table(diagnosed, facts)
+            yield from _beside(diagnosed, facts)
             if (changes := diagnosed.changes) is not None:
                 unknown = tuple(filter(None, [not_held(changes)]))
                 value = changed_words(changes)
                 yield Fact(id="changed", name="What changed", value=value, beside=unknown)
 
 
-def _indexes(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
-    """The indexes of which CloudWatch counts no throttle, and those that will throttle after a cure."""
+def _beside(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
+    """The indexes without throttles by CloudWatch, and the indexes or the table that a cure uncovers."""
     tracks = diagnosed.run.tracks
     counted = {track.index: 0.0 for track in tracks if track.index and track.events is not None}
     for track in tracks:
         if track.index in counted:
             counted[track.index] += sum((track.events or {}).values())
+    beyond = {name: per_s for name, *per_s in beyond_after(diagnosed.run, facts)}
+    of_table = beyond.pop(None, None)
     calm = [index for index, events in counted.items() if not events]
     if calm and diagnosed.run.diagnosis.labels:
-        beyond = tuple(
+        more = tuple(
             f"{name} has {whole(has)} WCU/s, and takes {whole(takes)} of that demand: once its burst and "
             "write buffer are spent, it throttles every write, so raise it as well"
-            for name, takes, has in beyond_after(diagnosed.run, facts)
-            if name is not None
+            for name, (takes, has) in beyond.items()
         )
         value = f"No throttle events of {', '.join(map(str, calm))}"
-        yield Fact(id="indexes", name="Indexes", value=value, beside=beyond)
-
-
-def _table(diagnosed: DiagnosedTable, facts: Facts) -> Iterator[Fact]:
-    """That the table will throttle, once an index that throttles it no longer does."""
-    for name, *per_s in beyond_after(diagnosed.run, facts):
-        if name is None:
-            takes, has = (rate(each, UNITS[facts.resource.direction]) for each in per_s)
-            when = f"{takes} reach it when {facts.resource.name} lets them through"
-            value = f"Has {has}, and {when}: once its burst is spent it throttles them, so raise it as well"
-            yield Fact(id="table", name="The table", value=value)
+        yield Fact(id="indexes", name="Indexes", value=value, beside=more)
+    if of_table is not None:
+        takes, has = (rate(each, UNITS[facts.resource.direction]) for each in of_table)
+        when = f"{takes} reach it when {facts.resource.name} lets them through"
+        value = f"Has {has}, and {when}: once its burst is spent it throttles them, so raise it as well"
+        yield Fact(id="table", name="The table", value=value)
 
 
 def _what_to_do(diagnosed: DiagnosedTable, facts: Facts, cure: Fact) -> Iterator[Fact]:

@@ -27,7 +27,7 @@ from keyheat.numbers import percent, saying
 from keyheat.plan.plan import predict_throttles
 from keyheat.plan.prices import Prices
 from keyheat.plan.quotas import DEFAULT_QUOTAS, capacities_of
-from keyheat.plan.totals import total_load
+from keyheat.plan.totals import LoadTotals, total_load
 from keyheat.runs.client import ClientFiles
 from keyheat.runs.formats import BEYOND, Cure, Demand, Evidence, Label, Recommendation
 from keyheat.runs.table_facts import NOT_SCALED, AutoScaling
@@ -78,10 +78,11 @@ def advise(
             most_s=replay_s or PRICED_S,
         )  # fmt: skip
     stated = rerun.by_schedule if rerun else not by_limit and scenario and scenario.load.arrivals != "trace"
-    demands = scheduled(scenario) if scenario and stated else {}
+    sent = total_load(scenario, scale=scenario.local.scale) if scenario and stated else None
+    demands = scheduled(scenario, sent) if scenario and sent else {}
     carried = {
         limit: carried_s
-        for limit, carried_s in (on_burst(scenario) if scenario and stated else {}).items()
+        for limit, carried_s in (on_burst(scenario, sent) if scenario and sent else {}).items()
         if by_limit or not _has_followed(limit, demands, arranged, evidence.window.end.timestamp())
     }
     if not by_limit and not carried:
@@ -151,10 +152,9 @@ def _by_formula(
     return [raised], Cure(steps=(step_of(spread), step_of(raised)), bill=raised.bill)
 
 
-def scheduled(scenario: Scenario) -> Schedule:
+def scheduled(scenario: Scenario, sent: LoadTotals) -> Schedule:
     """Return the load's demand on the table and on each index, as in a plan."""
     scale = scenario.local.scale
-    sent = total_load(scenario, scale=scale)
     return {
         (label_of(side.index), side.direction): Scheduled(
             per_s=float(needs.per_s.max()) / scale,
@@ -162,19 +162,18 @@ def scheduled(scenario: Scenario) -> Schedule:
             partitions=needs.hottest.partitions,
             by_second=(needs.per_s / scale).tolist(),
         )
-        for side, needs in (sent.sides if sent else {}).items()
+        for side, needs in sent.sides.items()
         if side.table == scenario.table.name and needs.hottest is not None
     }
 
 
-def on_burst(scenario: Scenario) -> dict[Limit, float]:
+def on_burst(scenario: Scenario, sent: LoadTotals) -> dict[Limit, float]:
     """Return the limits that a constant load exceeds, though it may not throttle for minutes, as planned.
 
     The limit that is exceeded the furthest comes first, each with the seconds until burst, or an index's
     write buffer, is used up.
     """
-    sent = None if scenario.is_changing else total_load(scenario, scale=scenario.local.scale)
-    if sent is None:
+    if scenario.is_changing:
         return {}
     given = {of.name: label_of(of.index) for of in capacities_of(scenario) if of.table == scenario.table.name}
     owners, carried, scale = owners_of(scenario), dict[Limit, float](), scenario.local.scale
